@@ -30,6 +30,7 @@ pub(crate) fn update(root: &Path) -> Result<String> {
         ("flashyard", &DOCUMENTS),
         ("flashyard", &["--lib", "--", "tables_of_fields"]),
         ("flashyard-firmware", &["--test", "header"]),
+        ("flashyard-capi", &["--test", "header"]),
     ];
     for (package, tests) in works {
         let mut cargo = crate::cargo();
@@ -39,8 +40,9 @@ pub(crate) fn update(root: &Path) -> Result<String> {
         ensure!(status.success(), "not everything was written: {status}");
     }
     let files = TABLES.map(|table| format!("{FOLDER}/{table}.txt")).join(", ");
-    let documents = "docs/KEYS.md, docs/labs, docs/JSON.md, docs/WHY.md, docs/read-latency.svg and \
-                     crates/firmware/include/flashyard.h";
+    let documents = "docs/KEYS.md, docs/labs, docs/JSON.md, docs/WHY.md, docs/read-latency.svg, \
+                     crates/firmware/include/flashyard.h and \
+                     crates/capi/include/flashyard_sim.h";
     Ok(format!("{files}, {documents} are written; review every line that differs"))
 }
 

@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// What the report itself does not know.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Provenance {
     /// The arguments of the command.
     pub command: Vec<String>,

@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_documented() {
-        let docs = include_str!("../../../../docs/SWEEPS.md");
+        let docs = include_str!("../../../docs/SWEEPS.md");
         for (place, headline) in ALL.iter().enumerate() {
             let Headline { name, unit, what, .. } = headline;
             assert_eq!(super::place(name), Some(place), "{name} twice");

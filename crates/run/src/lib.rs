@@ -15,6 +15,25 @@
 //! assert_eq!(outcome.object(&plan)["workload"]["name"], "random-read");
 //! # anyhow::Ok(())
 //! ```
+//!
+//! A [session](flashyard_sim::session::Session) on a device by name, which the caller drives:
+//!
+//! ```
+//! use flashyard_core::request::{Request, RequestOp};
+//! use flashyard_core::units::Time;
+//! use flashyard_run::plan::Plan;
+//! use flashyard_sim::own::OwnParts;
+//! use flashyard_sim::session::Stop;
+//!
+//! let plan = Plan::of_device(OwnParts::default(), "embedded-2x2", &[])?;
+//! let mut session = plan.session(false)?;
+//! session.submit(&Request::new(RequestOp::Read, 0, 8))?;
+//! let at = session.advance(Time::MAX, Stop::AtCompletion)?;
+//! assert_eq!(session.poll().map(|over| over.at), Some(at));
+//! let report = session.finish()?;
+//! assert_eq!(plan.object_of_session(&report)["workload"]["requests"], 1);
+//! # anyhow::Ok(())
+//! ```
 
 pub mod contract;
 pub mod device;

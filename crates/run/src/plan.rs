@@ -338,6 +338,22 @@ impl Plan {
         Base::read(own, device, device_of, workload_of)?.with(set)
     }
 
+    /// A device for a session: requests are submitted, no workload gives them. `device` is a name
+    /// or a path, or the text of a device file, which has line breaks or assignments.
+    pub fn of_device(own: OwnParts, device: &str, set: &[(&str, String)]) -> Result<Self> {
+        let is_text = device.contains(['\n', '=']);
+        let name = if is_text { "the device" } else { device };
+        let read = |keys: &mut DeviceKeys, problems: &mut Vec<Problem>| {
+            if is_text {
+                device::read_text_of(name, device, keys, problems)
+            } else {
+                device::read(device, keys, problems)
+            }
+        };
+        let workload = |_: &mut Vec<Problem>| Ok(Experiment::of("session", Vec::new()));
+        Base::read(own, name, read, workload)?.with(set)
+    }
+
     /// What the run does.
     pub const fn experiment(&self) -> &Experiment {
         &self.sections.workload

@@ -17,6 +17,7 @@ use flashyard_sim::drive::Drive;
 use flashyard_sim::initial::progress::Building;
 use flashyard_sim::observe::Observer;
 use flashyard_sim::report::Report;
+use flashyard_sim::session::Session;
 use flashyard_sim::stream::Stream;
 use flashyard_workload::{RequestSource, WorkloadError};
 use sha2::{Digest, Sha256};
@@ -81,6 +82,25 @@ impl Plan {
         let settings = self.settings()?;
         self.need(&settings, options.check).check()?;
         simulate(self, &settings, options)
+    }
+}
+
+impl Plan {
+    /// A session on the device, where it fits the memory: whoever has it owns the clock. A device
+    /// of [`Plan::of_device`] has no workload that would be left out.
+    pub fn session(&self, check: bool) -> Result<Session> {
+        let settings = self.settings()?;
+        self.need(&settings, check).check()?;
+        let mut drive = Drive::new(&settings);
+        if check {
+            drive.check();
+        }
+        Ok(Session::new(drive))
+    }
+
+    /// The end of a session as the JSON contract has it; provenance knows no requests.
+    pub fn object_of_session(&self, report: &Report) -> serde_json::Value {
+        contract::object(self, &Provenance::default(), report)
     }
 }
 

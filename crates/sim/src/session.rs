@@ -371,6 +371,11 @@ impl Session {
         phase!(&mut self.kind, phase => phase.has_answers())
     }
 
+    /// Sectors of the device.
+    pub fn capacity_sectors(&mut self) -> u64 {
+        phase!(&mut self.kind, phase => phase.capacity())
+    }
+
     /// The time of the session.
     pub const fn now(&self) -> Time {
         self.now

@@ -1,0 +1,570 @@
+/* Flashyard: simulated devices for programs in C (docs/EMBEDDING.md).
+ *
+ * GENERATED from crates/capi/src by `cargo xtask golden --update`. */
+
+#ifndef FLASHYARD_SIM_H
+#define FLASHYARD_SIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * An instant that does not come.
+ */
+#define FY_NEVER UINT64_MAX
+
+/**
+ * A request without a hint where its data go.
+ */
+#define FY_NO_PLACEMENT UINT16_MAX
+
+/**
+ * How many parts a latency has.
+ */
+#define FY_PARTS 17
+
+/**
+ * What became of a call.
+ */
+enum FyStatus
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /**
+     * It did what it is for.
+     */
+    FY_STATUS_OK = 0,
+    /**
+     * An argument cannot be: a null pointer, a size that is no whole number of sectors, an operation
+     * that there is not.
+     */
+    FY_STATUS_ARGUMENT = -1,
+    /**
+     * There is no such device, or a setting is wrong; the text says which.
+     */
+    FY_STATUS_INPUT = -2,
+    /**
+     * The request arrives before the time of the device.
+     */
+    FY_STATUS_PAST = -3,
+    /**
+     * The request reaches past the device.
+     */
+    FY_STATUS_RANGE = -4,
+    /**
+     * The request arrives before one that was submitted earlier.
+     */
+    FY_STATUS_ORDER = -5,
+    /**
+     * The submission queue is full (`interface.queue_depth`).
+     */
+    FY_STATUS_FULL = -6,
+    /**
+     * The device takes no requests any more.
+     */
+    FY_STATUS_CLOSED = -7,
+    /**
+     * The simulated device failed: it has no room left, or a rule is broken. It refuses further
+     * calls.
+     */
+    FY_STATUS_DEVICE = -8,
+    /**
+     * The simulator failed, or a policy in C answered what cannot be. The device refuses further
+     * calls.
+     */
+    FY_STATUS_PANIC = -9,
+    /**
+     * The text does not fit; the return value of the call says how many bytes it needs.
+     */
+    FY_STATUS_SPACE = -10,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum FyStatus FyStatus;
+#else
+typedef int32_t FyStatus;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * What the host asks for.
+ */
+enum FyHostOp
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /**
+     * Reads bytes.
+     */
+    FY_HOST_OP_READ = 0,
+    /**
+     * Writes bytes.
+     */
+    FY_HOST_OP_WRITE = 1,
+    /**
+     * Forgets the contents of whole mapping units.
+     */
+    FY_HOST_OP_TRIM = 2,
+    /**
+     * Is over when every earlier write is on the flash.
+     */
+    FY_HOST_OP_FLUSH = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum FyHostOp FyHostOp;
+#else
+typedef uint32_t FyHostOp;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * A simulated device.
+ */
+typedef struct FyDevice FyDevice;
+
+/**
+ * A command that is about to wait for its die.
+ */
+typedef struct {
+    /**
+     * When its request reached the device, in nanoseconds from the start; `FY_NEVER` for the
+     * device's own work.
+     */
+    uint64_t request_arrival_ns;
+    /**
+     * The flash operation time of its request, as far as that is translated, in nanoseconds.
+     */
+    uint64_t request_fot_ns;
+    /**
+     * The place of its request in the order of admission.
+     */
+    uint64_t request_order;
+    /**
+     * How many commands of reads have been placed on its die since none waited there.
+     */
+    uint64_t reads_before;
+    /**
+     * Mapping units of its request.
+     */
+    uint32_t request_pages;
+    /**
+     * The stream that it works for; 65,535 for the device's own work.
+     */
+    uint16_t stream;
+    /**
+     * What the array does: 0 reads, 1 programs, 2 erases.
+     */
+    uint8_t op;
+    /**
+     * What it is done for: 0 data of the host, 1 and 2 the map (fetch, write-back), 3 and 4
+     * garbage collection (data, map), 5 wear levelling, 6 merges.
+     */
+    uint8_t purpose;
+    /**
+     * Whether its request is a read.
+     */
+    bool is_read;
+} FyCommand;
+
+/**
+ * Where a command waits.
+ */
+typedef struct {
+    /**
+     * The order inside the queue, the least first; equal ones in the order of insertion.
+     */
+    uint64_t key;
+    /**
+     * When the command may wait no longer, in nanoseconds from the start; `FY_NEVER` without such
+     * a time.
+     */
+    uint64_t deadline_ns;
+    /**
+     * The queue, from 0, which is served first.
+     */
+    uint32_t queue;
+} FyPlacement;
+
+/**
+ * A command policy: which waiting command a die takes next. Its answers must depend on the
+ * arguments alone; copies of a device share the context.
+ */
+typedef struct {
+    /**
+     * The name that `policy.command` chooses it by.
+     */
+    const char *name;
+    /**
+     * What its function gets first.
+     */
+    void *context;
+    /**
+     * Its queues, from 1 to 16.
+     */
+    uint32_t queues;
+    /**
+     * Says where a command waits. `placement` holds queue 0, key 0 and no deadline at first.
+     */
+    void (*place)(void *context, const FyCommand *command, uint64_t now_ns, FyPlacement *placement);
+} FyCommandPolicy;
+
+/**
+ * An operation of a chip whose next bus request can be sent now.
+ */
+typedef struct {
+    /**
+     * The place of the operation in the order in which chips took operations.
+     */
+    uint64_t number;
+    /**
+     * When the operation was handed over, in nanoseconds from the start.
+     */
+    uint64_t since_ns;
+    /**
+     * The place of the request in the order in which requests could be sent.
+     */
+    uint64_t wanted;
+    /**
+     * The stream that asked for the operation.
+     */
+    uint16_t stream;
+    /**
+     * The request: 0 erase, 1 program prolog, 2 data in, 3 program, 4 read, 5 data out, 6 status.
+     */
+    uint8_t kind;
+    /**
+     * Whether the array of the operation has been started.
+     */
+    bool started;
+    /**
+     * Whether there is a request at all.
+     */
+    bool present;
+} FyBusCandidate;
+
+/**
+ * What a bus policy knows of a channel.
+ */
+typedef struct {
+    /**
+     * By chip.
+     */
+    const FyBusCandidate *candidates;
+    /**
+     * How many chips there are.
+     */
+    size_t chips;
+    /**
+     * Operations whose array has been started.
+     */
+    uint64_t started;
+    /**
+     * Operations that are complete.
+     */
+    uint64_t completed;
+    /**
+     * The chip that moved data last.
+     */
+    size_t last_data;
+} FyChannel;
+
+/**
+ * A bus policy: what a channel carries next. Its answers must depend on the arguments alone;
+ * copies of a device share the context.
+ */
+typedef struct {
+    /**
+     * The name that `channel.arbitration` chooses it by.
+     */
+    const char *name;
+    /**
+     * What its function gets first.
+     */
+    void *context;
+    /**
+     * The chip whose request is sent, one that is present; a negative number leaves the bus idle
+     * until something changes.
+     */
+    int64_t (*pick)(void *context, const FyChannel *channel);
+} FyBusPolicy;
+
+/**
+ * What makes a device.
+ */
+typedef struct {
+    /**
+     * The name of a preset, the path of a device file, or the text of one.
+     */
+    const char *device;
+    /**
+     * Settings, each `section.key=value`; may be null where there are none.
+     */
+    const char *const *settings;
+    /**
+     * How many there are.
+     */
+    size_t settings_count;
+    /**
+     * Command policies in C, which `policy.command=NAME` chooses; may be null.
+     */
+    const FyCommandPolicy *command_policies;
+    /**
+     * How many there are.
+     */
+    size_t command_policies_count;
+    /**
+     * Bus policies in C, which `channel.arbitration=NAME` chooses; may be null.
+     */
+    const FyBusPolicy *bus_policies;
+    /**
+     * How many there are.
+     */
+    size_t bus_policies_count;
+    /**
+     * Whether every rule is checked during the run: data integrity, order, exact sums. Slower.
+     */
+    bool check;
+} FyOptions;
+
+/**
+ * A request of the host.
+ */
+typedef struct {
+    /**
+     * When it arrives, in nanoseconds from the start.
+     */
+    uint64_t at_ns;
+    /**
+     * Its first byte; a multiple of 512.
+     */
+    uint64_t offset;
+    /**
+     * Its bytes; a multiple of 512, 0 for a flush alone.
+     */
+    uint64_t bytes;
+    /**
+     * A number of the caller's, which the completion carries.
+     */
+    uint64_t cookie;
+    /**
+     * What it asks for: a value of `FyHostOp`.
+     */
+    uint32_t op;
+    /**
+     * 1: it is over when its data are on the flash (FUA). 2: a flush goes before it. 4: what it
+     * trims reads as zeros from then on.
+     */
+    uint32_t flags;
+    /**
+     * The stream that policies see.
+     */
+    uint16_t stream;
+    /**
+     * A hint where its data go, or `FY_NO_PLACEMENT`.
+     */
+    uint16_t placement;
+    /**
+     * 0.
+     */
+    uint32_t reserved;
+} FyHostRequest;
+
+/**
+ * A request that is over.
+ */
+typedef struct {
+    /**
+     * The number that the request had.
+     */
+    uint64_t cookie;
+    /**
+     * When it was over, in nanoseconds from the start.
+     */
+    uint64_t at_ns;
+    /**
+     * What its time went to, in nanoseconds, by part; `fy_part_name` names the parts.
+     */
+    uint64_t parts_ns[FY_PARTS];
+} FyCompletion;
+
+/**
+ * What a device has done so far.
+ */
+typedef struct {
+    /**
+     * Bytes that the host has asked to read.
+     */
+    uint64_t read_bytes;
+    /**
+     * Bytes that the host has asked to write.
+     */
+    uint64_t written_bytes;
+    /**
+     * Bytes programmed for all purposes; 0 on a disk.
+     */
+    uint64_t programmed_bytes;
+    /**
+     * Blocks erased; 0 on a disk.
+     */
+    uint64_t erased_blocks;
+    /**
+     * Energy of operations, in arrays and on channels, in picojoules.
+     */
+    uint64_t operations_pj;
+    /**
+     * Bytes programmed / bytes that the host has asked to write; 0 before the first.
+     */
+    double write_amplification;
+} FyFigures;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/**
+ * Makes a device. Null where there can be no such device: `error` has the reason then, cut to
+ * `error_size` bytes.
+ *
+ * # Safety
+ *
+ * `options` points to options whose pointers are as they say; `error` is null or has `error_size`
+ * bytes.
+ */
+FyDevice *fy_open(const FyOptions *options, char *error, size_t error_size);
+
+/**
+ * Submits requests in the order of the list, up to the first that is refused; returns how many were
+ * taken. Where none was, the code of the refusal, and `fy_error` has its text. A request whose time
+ * is `fy_now` after `fy_advance` has returned completions takes part in that instant.
+ *
+ * # Safety
+ *
+ * `device` is one that is open; `requests` has that many.
+ */
+int64_t fy_submit(FyDevice *device, const FyHostRequest *requests, size_t requests_count);
+
+/**
+ * No request comes any more: idle work of the end may begin when the last one is under way.
+ *
+ * # Safety
+ *
+ * `device` is one that is open.
+ */
+FyStatus fy_no_more(FyDevice *device);
+
+/**
+ * A time before which no request is over, in nanoseconds from the start; `FY_NEVER` where nothing
+ * is pending. A caller with a clock of its own needs one wake-up there, and sets it anew after each
+ * `fy_submit` and `fy_advance`.
+ *
+ * # Safety
+ *
+ * `device` is one that is open.
+ */
+uint64_t fy_next(FyDevice *device);
+
+/**
+ * Lets time go on until `until_ns`, or until `completions_size` requests are over; returns how many
+ * are in `completions`, in the order in which they were over, or the code of a failure. `FY_NEVER`
+ * as the time means as long as anything happens. With room for none, time goes on to `until_ns`, and
+ * later calls return what was over.
+ *
+ * # Safety
+ *
+ * `device` is one that is open; `completions` has room for that many.
+ */
+int64_t fy_advance(FyDevice *device,
+                   uint64_t until_ns,
+                   FyCompletion *completions,
+                   size_t completions_size);
+
+/**
+ * The time of the device, in nanoseconds from the start; `FY_NEVER` where it has ended.
+ *
+ * # Safety
+ *
+ * `device` is one that is open.
+ */
+uint64_t fy_now(FyDevice *device);
+
+/**
+ * Bytes that the host sees of the device; 0 where it has ended.
+ *
+ * # Safety
+ *
+ * `device` is one that is open.
+ */
+uint64_t fy_capacity(FyDevice *device);
+
+/**
+ * Requests that were submitted and are not over, or the code of a failure.
+ *
+ * # Safety
+ *
+ * `device` is one that is open.
+ */
+int64_t fy_outstanding(FyDevice *device);
+
+/**
+ * What the device has done so far.
+ *
+ * # Safety
+ *
+ * `device` is one that is open; `figures` may be written.
+ */
+FyStatus fy_figures(FyDevice *device, FyFigures *figures);
+
+/**
+ * A copy with all that is under way, which goes its own way from here; null where the device has
+ * ended. It has to be closed as well.
+ *
+ * # Safety
+ *
+ * `device` is one that is open.
+ */
+FyDevice *fy_fork(FyDevice *device);
+
+/**
+ * Lets all that is under way end, and writes the report: JSON, as `flashyard run --json` prints it
+ * (docs/JSON.md), with a zero byte behind it. Returns the bytes that it needs, or the code of a
+ * failure; where they are more than `size`, the text is cut: ask with 0 first. The device takes no
+ * requests afterwards.
+ *
+ * # Safety
+ *
+ * `device` is one that is open; `buffer` is null or has `size` bytes.
+ */
+int64_t fy_report(FyDevice *device, char *buffer, size_t size);
+
+/**
+ * The text of the last failure of a device. Returns the bytes that it needs, or a code.
+ *
+ * # Safety
+ *
+ * `device` is one that is open; `buffer` is null or has `size` bytes.
+ */
+int64_t fy_error(const FyDevice *device, char *buffer, size_t size);
+
+/**
+ * The name of a part of latencies, such as `die_gc`; null behind the last one.
+ */
+const char *fy_part_name(size_t part);
+
+/**
+ * Frees a device.
+ *
+ * # Safety
+ *
+ * `device` is null, or one that is open; nobody uses it afterwards.
+ */
+void fy_close(FyDevice *device);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* FLASHYARD_SIM_H */

@@ -1,0 +1,484 @@
+//! Devices that C drives.
+
+#![expect(unsafe_code, reason = "the border to C")]
+
+use crate::border::{give, list, text};
+use crate::policies;
+use crate::types::{
+    FY_NEVER, FY_NO_PLACEMENT, FY_PARTS, FyCompletion, FyFigures, FyHostOp, FyHostRequest,
+    FyOptions, FyStatus,
+};
+use core::ffi::{CStr, c_char};
+use flashyard_core::request::{Flags, Request, RequestOp};
+use flashyard_core::units::Time;
+use flashyard_run::plan::Plan;
+use flashyard_sim::device::SimError;
+use flashyard_sim::metrics::parts::{PARTS, Part};
+use flashyard_sim::session::{Completion, Refused, Session, Stop};
+use std::any::Any;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+const _: () = assert!(FY_PARTS == PARTS, "the header knows every part");
+
+/// Bytes of a sector.
+const SECTOR: u64 = 512;
+
+/// A simulated device.
+pub struct FyDevice {
+    plan: Plan,
+    /// None once the report was made, or after a failure.
+    session: Option<Session>,
+    report: Option<String>,
+    /// By identifier, from `first`: the numbers of requests that are not over.
+    cookies: VecDeque<Option<u64>>,
+    first: u64,
+    /// The last failure.
+    error: String,
+}
+
+impl core::fmt::Debug for FyDevice {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("FyDevice").field("session", &self.session).finish_non_exhaustive()
+    }
+}
+
+/// A failure: its code and its text.
+type Failure = (FyStatus, String);
+
+impl FyDevice {
+    fn new(plan: Plan, session: Session) -> Self {
+        let (report, error) = (None, String::new());
+        Self { plan, session: Some(session), report, cookies: VecDeque::new(), first: 0, error }
+    }
+
+    fn session(&mut self) -> Result<&mut Session, Failure> {
+        let ended = || (FyStatus::Closed, "the device has ended".to_string());
+        self.session.as_mut().ok_or_else(ended)
+    }
+
+    fn submit(&mut self, asked: &FyHostRequest) -> Result<(), Failure> {
+        let request = request(asked)?;
+        let refused = |refused: Refused| {
+            let status = match refused {
+                Refused::Past { .. } => FyStatus::Past,
+                Refused::Range(_) => FyStatus::Range,
+                Refused::Order { .. } => FyStatus::Order,
+                Refused::Full => FyStatus::Full,
+                Refused::Stream { .. } => FyStatus::Argument,
+                Refused::Closed => FyStatus::Closed,
+            };
+            (status, refused.to_string())
+        };
+        self.session()?.submit(&request).map_err(refused)?;
+        self.cookies.push_back(Some(asked.cookie));
+        Ok(())
+    }
+
+    /// The completion of a request, whose number is forgotten.
+    fn completion(&mut self, over: &Completion) -> FyCompletion {
+        let place = usize::try_from(over.id - self.first).expect("as many as memory holds");
+        let cookie = self.cookies[place].take().expect("a request is over once");
+        while let Some(None) = self.cookies.front() {
+            self.cookies.pop_front();
+            self.first += 1;
+        }
+        FyCompletion { cookie, at_ns: over.at.as_ns(), parts_ns: over.parts.0 }
+    }
+
+    /// Until so many requests are over, or a time has come.
+    fn advance(
+        &mut self,
+        until: Time,
+        room: usize,
+        mut give: impl FnMut(usize, FyCompletion),
+    ) -> Result<usize, Failure> {
+        let failed = |error: SimError| (FyStatus::Device, error.to_string());
+        let mut count = 0;
+        if room == 0 {
+            self.session()?.advance(until, Stop::At).map_err(failed)?;
+            return Ok(0);
+        }
+        loop {
+            while count < room {
+                let Some(over) = self.session()?.poll() else { break };
+                let over = self.completion(&over);
+                give(count, over);
+                count += 1;
+            }
+            if count == room {
+                return Ok(count);
+            }
+            let session = self.session()?;
+            session.advance(until, Stop::AtCompletion).map_err(failed)?;
+            if !session.has_completions() {
+                return Ok(count);
+            }
+        }
+    }
+
+    fn report(&mut self) -> Result<&str, Failure> {
+        if self.report.is_none() {
+            let ended = || (FyStatus::Closed, "the device has failed".to_string());
+            let session = self.session.take().ok_or_else(ended)?;
+            let report = session.finish().map_err(|error| (FyStatus::Device, error.to_string()))?;
+            let object = self.plan.object_of_session(&report);
+            let text = serde_json::to_string(&object);
+            self.report = Some(text.map_err(|error| (FyStatus::Panic, error.to_string()))?);
+        }
+        Ok(self.report.as_deref().unwrap_or_default())
+    }
+}
+
+/// A request as the simulator has it.
+fn request(asked: &FyHostRequest) -> Result<Request, Failure> {
+    let wrong = |what: String| (FyStatus::Argument, what);
+    let ops = [FyHostOp::Read, FyHostOp::Write, FyHostOp::Trim, FyHostOp::Flush];
+    let op = ops.iter().position(|op| *op as u32 == asked.op).map(|place| RequestOp::ALL[place]);
+    let op = op.ok_or_else(|| wrong(format!("operation {}: there are 0 to 3", asked.op)))?;
+    let whole = asked.offset.is_multiple_of(SECTOR) && asked.bytes.is_multiple_of(SECTOR);
+    let sectors = u32::try_from(asked.bytes / SECTOR).ok().filter(|_| whole);
+    let sectors = sectors.ok_or_else(|| {
+        let FyHostRequest { offset, bytes, .. } = asked;
+        wrong(format!("offset {offset}, {bytes} bytes: both are whole sectors of 512 bytes"))
+    })?;
+    let bits = [Flags::FUA, Flags::PREFLUSH, Flags::ZEROES];
+    let all = bits.iter().fold(0, |all, flag| all | u32::from(flag.bits()));
+    if asked.flags & !all != 0 || asked.reserved != 0 {
+        return Err(wrong(format!("flags {}, reserved {}: unknown", asked.flags, asked.reserved)));
+    }
+    let flags = bits.into_iter().filter(|flag| asked.flags & u32::from(flag.bits()) != 0);
+    let flags = flags.fold(Flags::NONE, Flags::with);
+    let placement = Some(asked.placement).filter(|placement| *placement != FY_NO_PLACEMENT);
+    Ok(Request::new(op, asked.offset / SECTOR, sectors)
+        .at(Time::from_ns(asked.at_ns))
+        .of_stream(asked.stream)
+        .placed(placement)
+        .with(flags))
+}
+
+/// What a panic said.
+fn said(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
+}
+
+/// Does something with a device; a failure is noted in it.
+///
+/// # Safety
+///
+/// The pointer is null, or a device that `fy_open` or `fy_fork` gave and nobody else uses
+/// meanwhile.
+unsafe fn with<T>(
+    device: *mut FyDevice,
+    work: impl FnOnce(&mut FyDevice) -> Result<T, Failure>,
+) -> Result<T, FyStatus> {
+    // SAFETY: the caller promises it.
+    let device = unsafe { device.as_mut() }.ok_or(FyStatus::Argument)?;
+    let done = catch_unwind(AssertUnwindSafe(|| work(device)));
+    let done = done.unwrap_or_else(|panic| Err((FyStatus::Panic, said(&*panic))));
+    done.map_err(|(status, text)| {
+        if matches!(status, FyStatus::Panic | FyStatus::Device) {
+            // What is left of it may be in any state.
+            device.session = None;
+        }
+        device.error = text;
+        status
+    })
+}
+
+/// A count, or the code of a failure.
+fn count(found: Result<usize, FyStatus>) -> i64 {
+    match found {
+        Ok(count) => i64::try_from(count).unwrap_or(i64::MAX),
+        Err(status) => status as i64,
+    }
+}
+
+/// Makes a device. Null where there can be no such device: `error` has the reason then, cut to
+/// `error_size` bytes.
+///
+/// # Safety
+///
+/// `options` points to options whose pointers are as they say; `error` is null or has `error_size`
+/// bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fy_open(
+    options: *const FyOptions,
+    error: *mut c_char,
+    error_size: usize,
+) -> *mut FyDevice {
+    let open = || -> Result<FyDevice, String> {
+        // SAFETY: the caller promises it.
+        let options = unsafe { options.as_ref() }.ok_or("options are needed")?;
+        // SAFETY: the caller promises it.
+        let device = unsafe { text(options.device) }.ok_or("the name of a device is needed")?;
+        // SAFETY: the caller promises it.
+        let settings = unsafe { list(options.settings, options.settings_count) };
+        let mut set = Vec::new();
+        for setting in settings {
+            // SAFETY: the caller promises it.
+            let setting = unsafe { text(*setting) }.ok_or("a setting is no text")?;
+            set.push(("setting", setting.to_string()));
+        }
+        // SAFETY: the caller promises it.
+        let own = unsafe { policies::parts(options) }?;
+        let plan = Plan::of_device(own, device, &set).map_err(|error| format!("{error:#}"))?;
+        let session = plan.session(options.check).map_err(|error| format!("{error:#}"))?;
+        Ok(FyDevice::new(plan, session))
+    };
+    let opened = catch_unwind(AssertUnwindSafe(open)).unwrap_or_else(|panic| Err(said(&*panic)));
+    match opened {
+        Ok(device) => Box::into_raw(Box::new(device)),
+        Err(what) => {
+            // SAFETY: the caller promises it.
+            unsafe { give(&what, error, error_size) };
+            core::ptr::null_mut()
+        }
+    }
+}
+
+/// Submits requests in the order of the list, up to the first that is refused; returns how many
+/// were taken. Where none was, the code of the refusal, and `fy_error` has its text. A request
+/// whose time is `fy_now` after `fy_advance` has returned completions takes part in that instant.
+///
+/// # Safety
+///
+/// `device` is one that is open; `requests` has that many.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fy_submit(
+    device: *mut FyDevice,
+    requests: *const FyHostRequest,
+    requests_count: usize,
+) -> i64 {
+    let submit = |device: &mut FyDevice| {
+        // SAFETY: the caller promises it.
+        let requests = unsafe { list(requests, requests_count) };
+        for (taken, request) in requests.iter().enumerate() {
+            if let Err(failure) = device.submit(request) {
+                device.error.clone_from(&failure.1);
+                return if taken > 0 { Ok(taken) } else { Err(failure) };
+            }
+        }
+        Ok(requests.len())
+    };
+    // SAFETY: the caller promises it.
+    count(unsafe { with(device, submit) })
+}
+
+/// No request comes any more: idle work of the end may begin when the last one is under way.
+///
+/// # Safety
+///
+/// `device` is one that is open.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fy_no_more(device: *mut FyDevice) -> FyStatus {
+    // SAFETY: the caller promises it.
+    let done = unsafe { with(device, |device| device.session().map(Session::close)) };
+    done.map_or_else(|status| status, |()| FyStatus::Ok)
+}
+
+/// A time before which no request is over, in nanoseconds from the start; `FY_NEVER` where nothing
+/// is pending. A caller with a clock of its own needs one wake-up there, and sets it anew after
+/// each `fy_submit` and `fy_advance`.
+///
+/// # Safety
+///
+/// `device` is one that is open.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fy_next(device: *mut FyDevice) -> u64 {
+    let next = |device: &mut FyDevice| Ok(device.session()?.next_event());
+    // SAFETY: the caller promises it.
+    let next = unsafe { with(device, next) };
+    next.ok().flatten().map_or(FY_NEVER, Time::as_ns)
+}
+
+/// Lets time go on until `until_ns`, or until `completions_size` requests are over; returns how
+/// many are in `completions`, in the order in which they were over, or the code of a failure.
+/// `FY_NEVER` as the time means as long as anything happens. With room for none, time goes on to
+/// `until_ns`, and later calls return what was over.
+///
+/// # Safety
+///
+/// `device` is one that is open; `completions` has room for that many.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fy_advance(
+    device: *mut FyDevice,
+    until_ns: u64,
+    completions: *mut FyCompletion,
+    completions_size: usize,
+) -> i64 {
+    let room = if completions.is_null() { 0 } else { completions_size };
+    let advance = |device: &mut FyDevice| {
+        let until = if until_ns == FY_NEVER { Time::MAX } else { Time::from_ns(until_ns) };
+        device.advance(until, room, |place, over| {
+            // SAFETY: `place` is below the room.
+            let to = unsafe { completions.add(place) };
+            // SAFETY: the caller promises that it may be written.
+            unsafe { to.write(over) };
+        })
+    };
+    // SAFETY: the caller promises it.
+    count(unsafe { with(device, advance) })
+}
+
+/// The time of the device, in nanoseconds from the start; `FY_NEVER` where it has ended.
+///
+/// # Safety
+///
+/// `device` is one that is open.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fy_now(device: *mut FyDevice) -> u64 {
+    // SAFETY: the caller promises it.
+    let now = unsafe { with(device, |device| Ok(device.session()?.now())) };
+    now.map_or(FY_NEVER, Time::as_ns)
+}
+
+/// Bytes that the host sees of the device; 0 where it has ended.
+///
+/// # Safety
+///
+/// `device` is one that is open.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fy_capacity(device: *mut FyDevice) -> u64 {
+    let sectors = |device: &mut FyDevice| Ok(device.session()?.capacity_sectors());
+    // SAFETY: the caller promises it.
+    unsafe { with(device, sectors) }.map_or(0, |sectors| sectors * SECTOR)
+}
+
+/// Requests that were submitted and are not over, or the code of a failure.
+///
+/// # Safety
+///
+/// `device` is one that is open.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fy_outstanding(device: *mut FyDevice) -> i64 {
+    let outstanding = |device: &mut FyDevice| {
+        let outstanding = device.session()?.outstanding();
+        Ok(usize::try_from(outstanding).unwrap_or(usize::MAX))
+    };
+    // SAFETY: the caller promises it.
+    count(unsafe { with(device, outstanding) })
+}
+
+/// What the device has done so far.
+///
+/// # Safety
+///
+/// `device` is one that is open; `figures` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fy_figures(device: *mut FyDevice, figures: *mut FyFigures) -> FyStatus {
+    let of = |device: &mut FyDevice| Ok(device.session()?.figures());
+    // SAFETY: the caller promises it.
+    let found = match unsafe { with(device, of) } {
+        Ok(found) => found,
+        Err(status) => return status,
+    };
+    // SAFETY: the caller promises it.
+    let Some(to) = (unsafe { figures.as_mut() }) else { return FyStatus::Argument };
+    let whole = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
+    *to = FyFigures {
+        read_bytes: found.read_bytes,
+        written_bytes: found.written_bytes,
+        programmed_bytes: whole(found.programmed_bytes),
+        erased_blocks: found.erased_blocks,
+        operations_pj: whole(found.operations_pj),
+        write_amplification: found.write_amplification().unwrap_or(0.0),
+    };
+    FyStatus::Ok
+}
+
+/// A copy with all that is under way, which goes its own way from here; null where the device has
+/// ended. It has to be closed as well.
+///
+/// # Safety
+///
+/// `device` is one that is open.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fy_fork(device: *mut FyDevice) -> *mut FyDevice {
+    let fork = |device: &mut FyDevice| {
+        let session = device.session()?.fork();
+        let mut copy = FyDevice::new(device.plan.clone(), session);
+        (copy.cookies, copy.first) = (device.cookies.clone(), device.first);
+        Ok(Box::new(copy))
+    };
+    // SAFETY: the caller promises it.
+    unsafe { with(device, fork) }.map_or(core::ptr::null_mut(), Box::into_raw)
+}
+
+/// Lets all that is under way end, and writes the report: JSON, as `flashyard run --json` prints it
+/// (docs/JSON.md), with a zero byte behind it. Returns the bytes that it needs, or the code of a
+/// failure; where they are more than `size`, the text is cut: ask with 0 first. The device takes no
+/// requests afterwards.
+///
+/// # Safety
+///
+/// `device` is one that is open; `buffer` is null or has `size` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fy_report(device: *mut FyDevice, buffer: *mut c_char, size: usize) -> i64 {
+    let report = |device: &mut FyDevice| {
+        let text = device.report()?;
+        // SAFETY: the caller promises it.
+        Ok(unsafe { give(text, buffer, size) })
+    };
+    // SAFETY: the caller promises it.
+    count(unsafe { with(device, report) })
+}
+
+/// The text of the last failure of a device. Returns the bytes that it needs, or a code.
+///
+/// # Safety
+///
+/// `device` is one that is open; `buffer` is null or has `size` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fy_error(
+    device: *const FyDevice,
+    buffer: *mut c_char,
+    size: usize,
+) -> i64 {
+    // SAFETY: the caller promises it.
+    let Some(device) = (unsafe { device.as_ref() }) else { return FyStatus::Argument as i64 };
+    // SAFETY: the caller promises it.
+    count(Ok(unsafe { give(&device.error, buffer, size) }))
+}
+
+/// The name of a part of latencies, such as `die_gc`; null behind the last one.
+#[unsafe(no_mangle)]
+pub extern "C" fn fy_part_name(part: usize) -> *const c_char {
+    const NAMES: [&CStr; FY_PARTS] = [
+        c"host_queue",
+        c"link",
+        c"firmware",
+        c"map_stall",
+        c"slot",
+        c"own_map",
+        c"delaying",
+        c"die_read",
+        c"die_program",
+        c"die_erase",
+        c"die_gc",
+        c"bus",
+        c"array",
+        c"transfer",
+        c"status",
+        c"buffer",
+        c"flush",
+    ];
+    debug_assert!(Part::ALL.iter().zip(NAMES).all(|(part, name)| Ok(part.name()) == name.to_str()));
+    NAMES.get(part).map_or(core::ptr::null(), |name| name.as_ptr())
+}
+
+/// Frees a device.
+///
+/// # Safety
+///
+/// `device` is null, or one that is open; nobody uses it afterwards.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fy_close(device: *mut FyDevice) {
+    if device.is_null() {
+        return;
+    }
+    // SAFETY: the caller promises it; `fy_open` and `fy_fork` made it so.
+    let device = unsafe { Box::from_raw(device) };
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(device)));
+}

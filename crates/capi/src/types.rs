@@ -1,0 +1,135 @@
+//! Plain data that crosses the border, in the layout of C.
+
+use crate::policies::{FyBusPolicy, FyCommandPolicy};
+use core::ffi::c_char;
+
+/// An instant that does not come.
+pub const FY_NEVER: u64 = u64::MAX;
+
+/// A request without a hint where its data go.
+pub const FY_NO_PLACEMENT: u16 = u16::MAX;
+
+/// How many parts a latency has.
+pub const FY_PARTS: usize = 17;
+
+/// What became of a call.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FyStatus {
+    /// It did what it is for.
+    Ok = 0,
+    /// An argument cannot be: a null pointer, a size that is no whole number of sectors, an
+    /// operation that there is not.
+    Argument = -1,
+    /// There is no such device, or a setting is wrong; the text says which.
+    Input = -2,
+    /// The request arrives before the time of the device.
+    Past = -3,
+    /// The request reaches past the device.
+    Range = -4,
+    /// The request arrives before one that was submitted earlier.
+    Order = -5,
+    /// The submission queue is full (`interface.queue_depth`).
+    Full = -6,
+    /// The device takes no requests any more.
+    Closed = -7,
+    /// The simulated device failed: it has no room left, or a rule is broken. It refuses further
+    /// calls.
+    Device = -8,
+    /// The simulator failed, or a policy in C answered what cannot be. The device refuses further
+    /// calls.
+    Panic = -9,
+    /// The text does not fit; the return value of the call says how many bytes it needs.
+    Space = -10,
+}
+
+/// What the host asks for.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FyHostOp {
+    /// Reads bytes.
+    Read = 0,
+    /// Writes bytes.
+    Write = 1,
+    /// Forgets the contents of whole mapping units.
+    Trim = 2,
+    /// Is over when every earlier write is on the flash.
+    Flush = 3,
+}
+
+/// A request of the host.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FyHostRequest {
+    /// When it arrives, in nanoseconds from the start.
+    pub at_ns: u64,
+    /// Its first byte; a multiple of 512.
+    pub offset: u64,
+    /// Its bytes; a multiple of 512, 0 for a flush alone.
+    pub bytes: u64,
+    /// A number of the caller's, which the completion carries.
+    pub cookie: u64,
+    /// What it asks for: a value of `FyHostOp`.
+    pub op: u32,
+    /// 1: it is over when its data are on the flash (FUA). 2: a flush goes before it. 4: what it
+    /// trims reads as zeros from then on.
+    pub flags: u32,
+    /// The stream that policies see.
+    pub stream: u16,
+    /// A hint where its data go, or `FY_NO_PLACEMENT`.
+    pub placement: u16,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// A request that is over.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FyCompletion {
+    /// The number that the request had.
+    pub cookie: u64,
+    /// When it was over, in nanoseconds from the start.
+    pub at_ns: u64,
+    /// What its time went to, in nanoseconds, by part; `fy_part_name` names the parts.
+    pub parts_ns: [u64; FY_PARTS],
+}
+
+/// What a device has done so far.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FyFigures {
+    /// Bytes that the host has asked to read.
+    pub read_bytes: u64,
+    /// Bytes that the host has asked to write.
+    pub written_bytes: u64,
+    /// Bytes programmed for all purposes; 0 on a disk.
+    pub programmed_bytes: u64,
+    /// Blocks erased; 0 on a disk.
+    pub erased_blocks: u64,
+    /// Energy of operations, in arrays and on channels, in picojoules.
+    pub operations_pj: u64,
+    /// Bytes programmed / bytes that the host has asked to write; 0 before the first.
+    pub write_amplification: f64,
+}
+
+/// What makes a device.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct FyOptions {
+    /// The name of a preset, the path of a device file, or the text of one.
+    pub device: *const c_char,
+    /// Settings, each `section.key=value`; may be null where there are none.
+    pub settings: *const *const c_char,
+    /// How many there are.
+    pub settings_count: usize,
+    /// Command policies in C, which `policy.command=NAME` chooses; may be null.
+    pub command_policies: *const FyCommandPolicy,
+    /// How many there are.
+    pub command_policies_count: usize,
+    /// Bus policies in C, which `channel.arbitration=NAME` chooses; may be null.
+    pub bus_policies: *const FyBusPolicy,
+    /// How many there are.
+    pub bus_policies_count: usize,
+    /// Whether every rule is checked during the run: data integrity, order, exact sums. Slower.
+    pub check: bool,
+}

@@ -1,0 +1,159 @@
+/* What cannot be is refused with a code and a text, and nothing ends the program. */
+
+#include "flashyard_sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(what)                                             \
+    do {                                                        \
+        if (!(what)) {                                          \
+            fprintf(stderr, "line %d: %s\n", __LINE__, #what);  \
+            exit(EXIT_FAILURE);                                 \
+        }                                                       \
+    } while (0)
+
+static char text[512];
+
+static const char *why(FyDevice *device)
+{
+    CHECK(fy_error(device, text, sizeof text) > 0);
+    return text;
+}
+
+static FyDevice *opened(const char *device, const char *setting)
+{
+    FyOptions options = {0};
+    options.device = device;
+    options.settings = &setting;
+    options.settings_count = setting != NULL;
+    text[0] = 0;
+    return fy_open(&options, text, sizeof text);
+}
+
+static FyHostRequest request(uint64_t at_ns, uint64_t offset, uint64_t bytes)
+{
+    FyHostRequest request = {0};
+    request.at_ns = at_ns;
+    request.offset = offset;
+    request.bytes = bytes;
+    request.op = FY_HOST_OP_WRITE;
+    request.placement = FY_NO_PLACEMENT;
+    return request;
+}
+
+/* A policy that names a queue that there is not. */
+static void misplaced(void *context, const FyCommand *command, uint64_t now, FyPlacement *placement)
+{
+    (void)context, (void)command, (void)now;
+    placement->queue = 3;
+}
+
+/* The lowest chip that has a request. */
+static int64_t lowest(void *context, const FyChannel *channel)
+{
+    *(uint64_t *)context += 1;
+    for (size_t chip = 0; chip < channel->chips; ++chip) {
+        if (channel->candidates[chip].present) {
+            return (int64_t)chip;
+        }
+    }
+    return -1;
+}
+
+static void wrong_input(void)
+{
+    CHECK(fy_open(NULL, text, sizeof text) == NULL);
+    CHECK(opened("no-such-device", NULL) == NULL && strstr(text, "no-such-device") != NULL);
+    CHECK(opened("toy", "gc.polcy=greedy") == NULL && strstr(text, "gc.policy") != NULL);
+    char cut[8];
+    FyOptions options = {0};
+    options.device = "no-such-device";
+    CHECK(fy_open(&options, cut, sizeof cut) == NULL && strlen(cut) == 7);
+    /* The text of a device file. */
+    FyDevice *device = opened("base = \"toy\"\n[geometry]\nchannels = 2\n", NULL);
+    CHECK(device != NULL && fy_capacity(device) > 0);
+    fy_close(device);
+    fy_close(NULL);
+}
+
+static void refused_requests(void)
+{
+    FyDevice *device = opened("embedded-2x2", "interface.queue_depth=1");
+    CHECK(device != NULL);
+    FyHostRequest list[3] = {request(10, 0, 4096), request(20, 0, 100), request(20, 0, 4096)};
+    CHECK(fy_submit(device, list, 3) == 1 && strstr(why(device), "512") != NULL);
+    CHECK(fy_submit(device, list + 1, 1) == FY_STATUS_ARGUMENT);
+    list[0] = request(5, 0, 4096);
+    CHECK(fy_submit(device, list, 1) == FY_STATUS_ORDER);
+    list[0] = request(20, fy_capacity(device), 512);
+    CHECK(fy_submit(device, list, 1) == FY_STATUS_RANGE);
+    CHECK(fy_next(device) <= 10 && fy_outstanding(device) == 1);
+    CHECK(fy_advance(device, 10, NULL, 0) == 0 && fy_now(device) == 10);
+    list[0] = request(10, 0, 4096);
+    CHECK(fy_submit(device, list, 1) == FY_STATUS_FULL);
+    list[0] = request(9, 0, 4096);
+    CHECK(fy_submit(device, list, 1) == FY_STATUS_PAST);
+    FyCompletion over;
+    FyDevice *copy = fy_fork(device);
+    CHECK(copy != NULL && fy_advance(copy, FY_NEVER, &over, 1) == 1);
+    uint64_t at = over.at_ns, sum = 0;
+    CHECK(fy_advance(device, FY_NEVER, &over, 1) == 1 && over.at_ns == at && at == fy_now(device));
+    for (size_t part = 0; part < FY_PARTS; ++part) {
+        CHECK(fy_part_name(part) != NULL);
+        sum += over.parts_ns[part];
+    }
+    CHECK(fy_part_name(FY_PARTS) == NULL && sum == at - 10);
+    CHECK(fy_no_more(device) == FY_STATUS_OK);
+    list[0] = request(at, 0, 4096);
+    CHECK(fy_submit(device, list, 1) == FY_STATUS_CLOSED);
+    CHECK(fy_report(device, NULL, 0) > 1000);
+    CHECK(fy_now(device) == FY_NEVER && fy_advance(device, 1, NULL, 0) == FY_STATUS_CLOSED);
+    CHECK(fy_advance(NULL, 1, NULL, 0) == FY_STATUS_ARGUMENT);
+    fy_close(device);
+    fy_close(copy);
+}
+
+static void policies(void)
+{
+    FyCommandPolicy broken = {"misplaced", NULL, 2, misplaced};
+    const char *setting = "policy.command=misplaced";
+    FyOptions options = {0};
+    options.device = "embedded-2x2";
+    options.settings = &setting;
+    options.settings_count = 1;
+    options.command_policies = &broken;
+    options.command_policies_count = 1;
+    FyDevice *device = fy_open(&options, text, sizeof text);
+    CHECK(device != NULL);
+    FyHostRequest one = request(0, 0, 4096);
+    FyCompletion over;
+    CHECK(fy_submit(device, &one, 1) == 1);
+    CHECK(fy_advance(device, FY_NEVER, &over, 1) == FY_STATUS_PANIC);
+    CHECK(strstr(why(device), "queue 3 of 2") != NULL);
+    CHECK(fy_advance(device, FY_NEVER, &over, 1) == FY_STATUS_CLOSED);
+    fy_close(device);
+
+    uint64_t asked = 0;
+    FyBusPolicy bus = {"lowest", &asked, lowest};
+    const char *settings[] = {"channel.arbitration=lowest", "bus.precision=requests"};
+    options.settings = settings;
+    options.settings_count = 2;
+    options.command_policies_count = 0;
+    options.bus_policies = &bus;
+    options.bus_policies_count = 1;
+    device = fy_open(&options, text, sizeof text);
+    CHECK(device != NULL);
+    CHECK(fy_submit(device, &one, 1) == 1 && fy_advance(device, FY_NEVER, &over, 1) == 1);
+    CHECK(asked > 2);
+    fy_close(device);
+}
+
+int main(void)
+{
+    wrong_input();
+    refused_requests();
+    policies();
+    return EXIT_SUCCESS;
+}
