@@ -91,6 +91,10 @@ impl Build<'_> {
         flags.push(file);
         let mut build = crate::cargo();
         build.args(["build", "--release", "--package", "flashyard", "--target", self.host]);
+        // Across crates, each in one piece.
+        build.args(["--config", "profile.release.lto=\"fat\""]);
+        build.args(["--config", "profile.release.codegen-units=1"]);
+        build.args(["--config", "profile.release.package.flashyard.opt-level=3"]);
         build.arg("--target-dir").arg(self.target).current_dir(self.root);
         build.env("CARGO_ENCODED_RUSTFLAGS", flags);
         ensure!(build.status()?.success(), "the command does not build with {flag}");

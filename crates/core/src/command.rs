@@ -18,6 +18,7 @@ impl Op {
     pub const ALL: [Self; 3] = [Self::Read, Self::Program, Self::Erase];
 
     /// The word reports use.
+    #[inline]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -60,6 +61,7 @@ impl Purpose {
     ];
 
     /// The word reports use.
+    #[inline]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Host => "host",
@@ -73,6 +75,7 @@ impl Purpose {
     }
 
     /// Whether garbage collection or a merge issued the command.
+    #[inline]
     pub const fn is_gc(self) -> bool {
         matches!(self, Self::Gc | Self::MapGc | Self::Wear | Self::Merge)
     }
@@ -96,6 +99,7 @@ impl StreamId {
     pub const INTERNAL: usize = 3;
 
     /// Its number among all streams: first the internal ones, then the host's.
+    #[inline]
     pub const fn index(self) -> usize {
         match self {
             Self::Map => 0,
@@ -106,6 +110,7 @@ impl StreamId {
     }
 
     /// The stream of this number among all streams.
+    #[inline]
     pub fn of_index(index: usize) -> Self {
         match index {
             0 => Self::Map,
@@ -132,6 +137,7 @@ impl Rank {
     pub const NONE: Self = Self { class: 2, fot: Span::from_ns(u64::MAX) };
 
     /// Whether a request is concerned at all.
+    #[inline]
     pub const fn is_some(self) -> bool {
         self.class < 2
     }

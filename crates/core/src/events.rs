@@ -146,6 +146,7 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> EventTree<S> {
 }
 
 /// The number of a resource.
+#[inline]
 fn number(resource: usize) -> u32 {
     u32::try_from(resource).unwrap_or(u32::MAX)
 }

@@ -33,6 +33,7 @@ macro_rules! orders {
 
         impl StripeOrder {
             /// The axes, the one that changes fastest first.
+            #[inline]
             pub const fn axes(self) -> [Axis; 4] {
                 match self { $(Self::$variant => [Axis::$a, Axis::$b, Axis::$c, Axis::$d],)+ }
             }
@@ -100,31 +101,37 @@ pub struct Geometry {
 
 impl Geometry {
     /// Dies of the device.
+    #[inline]
     pub const fn dies(&self) -> u32 {
         self.channels * self.ways * self.dies_per_way
     }
 
     /// Planes of the device.
+    #[inline]
     pub const fn all_planes(&self) -> u32 {
         self.dies() * self.planes
     }
 
     /// Erase blocks of the device.
+    #[inline]
     pub const fn blocks(&self) -> u32 {
         self.all_planes() * self.blocks_per_plane
     }
 
     /// Mapping units of a block.
+    #[inline]
     pub const fn units_per_block(&self) -> u32 {
         self.pages_per_block * self.units_per_page
     }
 
     /// Mapping units of a plane that one operation programs.
+    #[inline]
     pub const fn program_units(&self) -> u32 {
         self.program_pages * self.units_per_page
     }
 
     /// Mapping units of the device; may exceed what a [`Ppn`] counts until it has been checked.
+    #[inline]
     pub const fn units(&self) -> u64 {
         self.channels as u64
             * self.ways as u64
@@ -136,21 +143,25 @@ impl Geometry {
     }
 
     /// Bytes of a mapping unit.
+    #[inline]
     pub const fn unit_bytes(&self) -> u32 {
         self.page_bytes / self.units_per_page
     }
 
     /// Sectors of a mapping unit.
+    #[inline]
     pub const fn unit_sectors(&self) -> u32 {
         self.unit_bytes() / crate::request::SECTOR_BYTES
     }
 
     /// The plane that static striping gives to a logical unit.
+    #[inline]
     pub const fn plane_of_lpn(&self, lpn: Lpn) -> PlaneId {
         self.plane_of_stripe(lpn.get() / self.units_per_page)
     }
 
     /// The plane of the run of logical units with this number.
+    #[inline]
     pub const fn plane_of_stripe(&self, stripe: u32) -> PlaneId {
         let axes = self.order.axes();
         let mut rest = stripe;
@@ -173,16 +184,19 @@ impl Geometry {
     }
 
     /// The die that static striping gives to a logical unit.
+    #[inline]
     pub const fn die_of_lpn(&self, lpn: Lpn) -> DieId {
         self.die_of_plane(self.plane_of_lpn(lpn))
     }
 
     /// The channel that a die is connected to.
+    #[inline]
     pub const fn channel_of(&self, die: DieId) -> ChannelId {
         ChannelId::new(die.get() % self.channels)
     }
 
     /// The die that a plane belongs to.
+    #[inline]
     pub const fn die_of_plane(&self, plane: PlaneId) -> DieId {
         // Most devices are simulated with one plane; a division costs more than the question.
         if self.planes == 1 {
@@ -193,56 +207,67 @@ impl Geometry {
     }
 
     /// The first plane of a die; the die's others follow it.
+    #[inline]
     pub const fn first_plane(&self, die: DieId) -> PlaneId {
         PlaneId::new(die.get() * self.planes)
     }
 
     /// The plane that a block belongs to.
+    #[inline]
     pub const fn plane_of_block(&self, block: BlockId) -> PlaneId {
         PlaneId::new(block.get() / self.blocks_per_plane)
     }
 
     /// The plane that a physical unit belongs to.
+    #[inline]
     pub const fn plane_of(&self, ppn: Ppn) -> PlaneId {
         self.plane_of_block(self.block_of(ppn))
     }
 
     /// The die that a physical unit belongs to.
+    #[inline]
     pub const fn die_of(&self, ppn: Ppn) -> DieId {
         self.die_of_plane(self.plane_of(ppn))
     }
 
     /// The first block of a plane; the plane's others follow it.
+    #[inline]
     pub const fn first_block(&self, plane: PlaneId) -> BlockId {
         BlockId::new(plane.get() * self.blocks_per_plane)
     }
 
     /// The block that a physical unit belongs to.
+    #[inline]
     pub const fn block_of(&self, ppn: Ppn) -> BlockId {
         BlockId::new(ppn.get() / self.units_per_block())
     }
 
     /// A unit of a block, counted from its start.
+    #[inline]
     pub const fn unit_of(&self, block: BlockId, unit: u32) -> Ppn {
         Ppn::new(block.get() * self.units_per_block() + unit)
     }
 
     /// The place of a physical unit inside its block.
+    #[inline]
     pub const fn unit_in_block(&self, ppn: Ppn) -> u32 {
         ppn.get() % self.units_per_block()
     }
 
     /// The page of a physical unit inside its block.
+    #[inline]
     pub const fn page_in_block(&self, ppn: Ppn) -> u32 {
         self.unit_in_block(ppn) / self.units_per_page
     }
 
     /// Joined planes that an operation of a page or block covers: a read covers one.
+    #[inline]
     pub const fn planes_of(&self, op: Op) -> u32 {
         if matches!(op, Op::Read) { 1 } else { self.joined }
     }
 
     /// Which of the joined planes a physical unit lies on, and the page of its block there.
+    #[inline]
     pub const fn joined_page(&self, ppn: Ppn) -> (u32, u32) {
         let page = self.page_in_block(ppn);
         // A division costs more than the question.

@@ -102,16 +102,19 @@ impl Node {
     };
 
     /// The nominal duration of each of its commands.
+    #[inline]
     pub fn spans(&self) -> &[Span] {
         &self.spans[..usize::from(self.stages)]
     }
 
     /// Whether its current command waits for another set's.
+    #[inline]
     pub const fn is_blocked(&self) -> bool {
         self.stage < self.stages && self.waits[self.stage as usize] > 0
     }
 
     /// The best rank of the requests that wait for `stage` or a later one.
+    #[inline]
     pub fn inherited_at(&self, stage: u8) -> Rank {
         self.inherited[stage as usize..self.stages as usize]
             .iter()
@@ -470,6 +473,7 @@ where
     }
 }
 
+#[inline]
 fn unlink_in(nodes: &mut [Node], edges: &mut [Edge], edge: &Edge) {
     let target = &mut nodes[edge.target as usize];
     target.waits[edge.target_stage as usize] -= 1;

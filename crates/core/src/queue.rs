@@ -178,6 +178,7 @@ where
 }
 
 /// The deadline in a key.
+#[inline]
 fn deadline_of(key: DeadlineKey) -> Time {
     Time::from_ns(u64::try_from(key >> 64).expect("the upper half has 64 bits"))
 }

@@ -61,6 +61,7 @@ impl CommandPolicy for DeadlineKeys {
         false
     }
 
+    #[inline]
     fn place(&self, command: &CommandView, now: Time) -> Placement {
         let request = command.request.as_ref();
         let reads = request.is_some_and(|request| request.is_read);

@@ -55,6 +55,7 @@ impl CommandPolicy for DrsKeys {
         true
     }
 
+    #[inline]
     fn place(&self, command: &CommandView, now: Time) -> Placement {
         let request = command.request.as_ref();
         let own = request.map_or(Rank::NONE, RequestView::rank);

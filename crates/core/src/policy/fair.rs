@@ -74,6 +74,7 @@ impl CommandPolicy for FairKeys {
         &["MAP", "FLUSH", "HOST"]
     }
 
+    #[inline]
     fn place(&self, command: &CommandView<'_>, _now: Time) -> Placement {
         let queue = match command.stream {
             StreamId::Map => 0,

@@ -17,6 +17,7 @@ impl CommandPolicy for FifoKeys {
         false
     }
 
+    #[inline]
     fn place(&self, _command: &CommandView, _now: Time) -> Placement {
         Placement::new(0, 0)
     }

@@ -42,6 +42,7 @@ impl CommandPolicy for FotPolicyKeys {
         &["RRQ", "WRQ"]
     }
 
+    #[inline]
     fn place(&self, command: &CommandView, now: Time) -> Placement {
         let request = command.request.as_ref();
         let rank = request.map_or(Rank::NONE, RequestView::rank);

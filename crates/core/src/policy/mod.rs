@@ -28,6 +28,7 @@ pub struct RequestView {
 
 impl RequestView {
     /// Its own rank.
+    #[inline]
     pub fn rank(&self) -> Rank {
         Rank { class: u8::from(!self.is_read), fot: self.fot }
     }
@@ -108,6 +109,7 @@ pub struct Placement {
 }
 
 impl Placement {
+    #[inline]
     const fn new(queue: u8, key: u64) -> Self {
         Self { queue, key, deadline: None }
     }
@@ -245,6 +247,7 @@ impl FotKeys {
 }
 
 /// Reads to queue 0, programs to queue 1.
+#[inline]
 const fn by_op(op: Op) -> u8 {
     match op {
         Op::Read | Op::Erase => 0,
@@ -253,11 +256,13 @@ const fn by_op(op: Op) -> u8 {
 }
 
 /// Commands of reads to queue 0, all others to queue 1.
+#[inline]
 const fn by_class(rank: Rank) -> u8 {
     if rank.class == 0 { 0 } else { 1 }
 }
 
 /// `from + limit`; a limit of zero means no deadline.
+#[inline]
 fn due(from: DeadlineFrom, limit: Span, request: Option<&RequestView>, now: Time) -> Option<Time> {
     let start = match (from, request) {
         (DeadlineFrom::Arrival, Some(request)) => request.arrival,
@@ -267,6 +272,7 @@ fn due(from: DeadlineFrom, limit: Span, request: Option<&RequestView>, now: Time
 }
 
 /// Reads before the rest, the shorter FOT first; `limits` are the longest waits in either queue.
+#[inline]
 fn by_rank(
     rank: Rank,
     limits: [Span; 2],

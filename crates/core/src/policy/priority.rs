@@ -33,6 +33,7 @@ impl CommandPolicy for PriorityKeys {
         false
     }
 
+    #[inline]
     fn place(&self, command: &CommandView, _now: Time) -> Placement {
         let programs = command.op == Op::Program;
         match command.purpose {

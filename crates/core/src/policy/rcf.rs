@@ -23,6 +23,7 @@ impl CommandPolicy for RcfKeys {
         false
     }
 
+    #[inline]
     fn place(&self, command: &CommandView, _now: Time) -> Placement {
         Placement::new(by_op(command.op), 0)
     }

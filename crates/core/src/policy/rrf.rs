@@ -62,6 +62,7 @@ impl CommandPolicy for RrfKeys {
         false
     }
 
+    #[inline]
     fn place(&self, command: &CommandView, now: Time) -> Placement {
         let request = command.request.as_ref();
         let queue = by_class(request.map_or(Rank::NONE, RequestView::rank));

@@ -29,6 +29,7 @@ impl CommandPolicy for SizeKeys {
         false
     }
 
+    #[inline]
     fn place(&self, command: &CommandView, _now: Time) -> Placement {
         let queue = by_op(command.op);
         let sorted = queue == 0 || self.sort_programs;

@@ -230,6 +230,7 @@ impl Totals {
         self.written_bytes() + self.sectors[RequestOp::Read as usize] * SECTOR_BYTES as u64
     }
 
+    #[inline]
     fn arrived(&mut self, request: &Request, order: u64, outstanding: u64) {
         let arrival = request.arrival;
         self.first_arrival.get_or_insert(arrival);
@@ -243,6 +244,8 @@ impl Totals {
         self.sectors[request.op as usize] += u64::from(request.sectors);
     }
 
+    #[expect(clippy::inline_always, reason = "once a request, with large arguments")]
+    #[inline(always)]
     fn answered(&mut self, answer: &Answer<'_>, now: Time) {
         let (arrival, class) = (answer.request.arrival, answer.request.op as usize);
         let latency = now.since(arrival).as_ns();
@@ -281,7 +284,8 @@ pub(crate) struct Answer<'a> {
 
 impl Account {
     /// A request for so many pages from `first` on has arrived and finds so many others.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "once a request, with large arguments")]
+    #[inline(always)]
     pub(crate) fn arrived(
         &mut self,
         request: &Request,
@@ -304,7 +308,8 @@ impl Account {
     }
 
     /// A request is answered.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "once a request, with large arguments")]
+    #[inline(always)]
     pub(crate) fn answered(&mut self, answer: &Answer<'_>, now: Time) {
         self.totals.answered(answer, now);
         if self.totals.drift.answered() {

@@ -257,6 +257,8 @@ impl Device {
 
     /// Translates pages of a request until it is done, `limit` is reached or the map cache stalls.
     /// Returns how many.
+    #[expect(clippy::inline_always, reason = "once a request, with large arguments")]
+    #[inline(always)]
     fn translate(&mut self, handle: RequestId, limit: u32) -> u32 {
         let mut translated = 0;
         loop {

@@ -271,6 +271,8 @@ impl Host {
     }
 
     /// The host issues a request of a stream. Returns whether it is fetched at once.
+    #[expect(clippy::inline_always, reason = "once a request, with large arguments")]
+    #[inline(always)]
     pub(crate) fn submit(&mut self, handle: RequestId, lane: usize, now: Time) -> bool {
         if self.tickets.len() <= handle.index() {
             self.tickets.resize(self.pending.len(), Ticket::default());
@@ -397,6 +399,8 @@ impl Host {
     }
 
     /// The host has the answer of a request.
+    #[expect(clippy::inline_always, reason = "once a request, with large arguments")]
+    #[inline(always)]
     pub(crate) fn answered(&mut self, handle: RequestId, now: Time) {
         let request = &mut self.pending[handle.index()];
         assert!(request.answered.is_none(), "request {} is answered twice", request.order);

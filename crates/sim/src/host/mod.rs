@@ -242,6 +242,8 @@ impl Host {
 /// The life of a request.
 impl Host {
     /// A request arrives that touches these pages.
+    #[expect(clippy::inline_always, reason = "once a request, with large arguments")]
+    #[inline(always)]
     pub(crate) fn open(&mut self, request: &Request, first: Lpn, pages: u32) -> RequestId {
         let new = Pending::new(request, self.arrived, first, pages);
         self.arrived += 1;

@@ -49,6 +49,7 @@ impl Timers {
     }
 
     /// When the next one goes off; [`Time::MAX`] where none is set.
+    #[inline]
     pub(crate) fn next(&self) -> Time {
         self.heap.peek().map_or(Time::MAX, |Reverse((at, ..))| *at)
     }
