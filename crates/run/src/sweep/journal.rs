@@ -1,5 +1,5 @@
 //! The journal of a sweep: a line for each run that is finished. It is written at once, so that a
-//! program that is stopped loses nothing, and it is on the disk within the time of [`SYNC`].
+//! program that is stopped loses nothing, and it is on the disk within 200 ms.
 //!
 //! A line names its run by a hash of all that decides its result: settings, workload, seed,
 //! preparation, and the program itself. So a run of an edited sweep is taken over where nothing
