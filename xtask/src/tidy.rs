@@ -22,9 +22,10 @@ const PRESETS: &str = "crates/run/src/presets.rs";
 const DEVICES: &str = "crates/run/devices/";
 
 /// Folders of parts that one file declares: folder, macro, and how the macro names a part.
-const REGISTRIES: [(&str, &str, &str); 5] = [
+const REGISTRIES: [(&str, &str, &str); 6] = [
     ("crates/core/src/policy/", "registry! {", "(%::"),
     ("crates/core/src/host/", "registry! {", "(%::"),
+    ("crates/core/src/bus/policy/", "registry! {", "(%::"),
     ("crates/sim/src/ftl/victim/", "registry! {", "(%::"),
     ("crates/sim/src/ftl/log/", "registry! {", "(%::"),
     ("crates/workload/src/format/", "formats! {", "%"),

@@ -2,6 +2,15 @@
 
 use std::io;
 
+/// Why a row is refused; the caller adds file and line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowError {
+    /// What is wrong, with the value.
+    pub what: String,
+    /// What to do about it.
+    pub fix: String,
+}
+
 /// An error of a workload. Every message reads `where: what, value; how to fix it`.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {

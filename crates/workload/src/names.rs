@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::quoted;
-use crate::format::RowError;
+use crate::error::{RowError, quoted};
 
 /// The values of the column that makes streams, and the number of each.
 #[derive(Debug, Default)]

@@ -20,7 +20,7 @@ use super::{
     sector_count_or_none, whole,
 };
 use crate::number::{decimal, integer, split_blanks};
-use crate::trace::Event;
+use crate::format::Event;
 
 /// The registry entry.
 pub(super) const INFO: FormatInfo = FormatInfo {

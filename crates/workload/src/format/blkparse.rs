@@ -31,7 +31,7 @@ use super::{
 use crate::error::quoted;
 use crate::names::Names;
 use crate::number::{decimal, integer};
-use crate::trace::Event;
+use crate::format::Event;
 
 /// The registry entry.
 pub(super) const INFO: FormatInfo = FormatInfo {

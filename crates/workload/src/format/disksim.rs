@@ -18,7 +18,7 @@ use super::{
 };
 use crate::error::quoted;
 use crate::number::{decimal, integer, split_blanks};
-use crate::trace::Event;
+use crate::format::Event;
 
 /// The registry entry.
 pub(super) const INFO: FormatInfo = FormatInfo {

@@ -26,7 +26,7 @@ use super::{
 use crate::error::quoted;
 use crate::names::Names;
 use crate::number::{NumberError, integer, split_blanks};
-use crate::trace::Event;
+use crate::format::Event;
 
 /// The registry entry.
 pub(super) const INFO: FormatInfo = FormatInfo {

@@ -9,13 +9,14 @@
 use std::fmt;
 use std::sync::LazyLock;
 
+use flashyard_core::choice;
 use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 use flashyard_core::units::Time;
 
+pub use crate::error::RowError;
 use crate::error::{WorkloadError, quoted};
 use crate::lines::Lines;
 use crate::number::{NumberError, decimal, integer};
-use crate::trace::Event;
 
 use self::write::Writer;
 
@@ -123,13 +124,18 @@ impl Default for ReaderOptions<'_> {
     }
 }
 
-/// Why a row is refused; the caller adds file and line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RowError {
-    /// What is wrong, with the value.
-    pub what: String,
-    /// What to do about it.
-    pub fix: String,
+choice! {
+    /// Which event of a request is its arrival.
+    pub enum Event {
+        /// When it was handed to the block layer or the driver.
+        Queue = "queue",
+        /// When the driver took it from its queue.
+        Dequeue = "dequeue",
+        /// When it was given to the device.
+        Issue = "issue",
+        /// When it was answered.
+        Complete = "complete",
+    }
 }
 
 /// What is known about a format.

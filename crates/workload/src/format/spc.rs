@@ -13,7 +13,7 @@ use super::{
     whole,
 };
 use crate::number::{decimal, integer, split_commas};
-use crate::trace::Event;
+use crate::format::Event;
 
 /// The registry entry.
 pub(super) const INFO: FormatInfo = FormatInfo {

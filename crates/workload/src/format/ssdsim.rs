@@ -12,7 +12,7 @@ use super::{
     whole,
 };
 use crate::number::{integer, split_blanks};
-use crate::trace::Event;
+use crate::format::Event;
 
 /// The registry entry.
 pub(super) const INFO: FormatInfo = FormatInfo {

@@ -1,23 +1,10 @@
 //! The keys of `[trace]`.
 
+use crate::format::Event;
 use flashyard_core::key::Kind;
 use flashyard_core::quantity::{Bytes, Micro};
 use flashyard_core::units::Span;
 use flashyard_core::{choice, keys};
-
-choice! {
-    /// Which event of a request is its arrival.
-    pub enum Event {
-        /// When it was handed to the block layer or the driver.
-        Queue = "queue",
-        /// When the driver took it from its queue.
-        Dequeue = "dequeue",
-        /// When it was given to the device.
-        Issue = "issue",
-        /// When it was answered.
-        Complete = "complete",
-    }
-}
 
 choice! {
     /// What happens to a row that cannot be read.

@@ -30,9 +30,10 @@ use std::io::Read;
 use flashyard_core::request::{LAST_ARRIVAL, Request};
 use flashyard_core::units::Time;
 
+pub use crate::format::Event;
+
 pub use self::keys::{
-    BadRows, Devices, Event, Fold, HeaderSectors, KEY_TRACE, KeepOps, TimeOrder, TraceKeys,
-    key_trace,
+    BadRows, Devices, Fold, HeaderSectors, KEY_TRACE, KeepOps, TimeOrder, TraceKeys, key_trace,
 };
 pub use self::streams::{STREAMS_MAX, TraceStream, find_streams};
 

@@ -13,7 +13,7 @@ use super::write::{Holds, Outline, Streams, Writer};
 use super::{Format, FormatInfo, LENGTH_FIX, Parsed, ReaderOptions, Record, RowError};
 use crate::error::WorkloadError;
 use crate::lines::Lines;
-use crate::trace::Event;
+use crate::format::Event;
 
 /// The registry entry.
 pub const INFO: FormatInfo = FormatInfo {

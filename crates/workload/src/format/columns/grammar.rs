@@ -6,7 +6,7 @@ use super::op::OpCodes;
 use super::reader;
 use super::{Column, Delimiter, Fault, Header, Kind, Layout, TimeUnit};
 use crate::error::quoted;
-use crate::trace::Event;
+use crate::format::Event;
 
 /// The most columns that a descriptor has.
 const COLUMNS_MAX: usize = 256;

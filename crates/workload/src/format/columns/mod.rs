@@ -19,7 +19,7 @@ use self::writer::Rows;
 use super::write::Writer;
 use super::{Format, FormatInfo, ReaderOptions, SECTOR_BYTES};
 use crate::error::WorkloadError;
-use crate::trace::Event;
+use crate::format::Event;
 
 macro_rules! described {
     ($($name:ident),+ $(,)?) => {

@@ -12,7 +12,7 @@ use super::{Delimiter, Header, Kind, Layout, TimeUnit};
 use crate::error::quoted;
 use crate::names::Names;
 use crate::number::{NumberError, decimal, integer};
-use crate::trace::Event;
+use crate::format::Event;
 
 /// A column that holds a time.
 #[derive(Clone, Copy, Debug)]
