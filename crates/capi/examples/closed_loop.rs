@@ -45,6 +45,11 @@ fn next(state: &mut u64, now: Time) -> Request {
 }
 
 fn main() -> anyhow::Result<()> {
+    run(&mut std::io::stdout().lock())
+}
+
+/// Runs the loop, and prints what it finds.
+pub(crate) fn run(out: &mut impl Write) -> anyhow::Result<()> {
     let parts =
         Parts::new().command_policy("small-first", "A policy in Rust.", |_: NoKeys| SmallFirst);
     let set = ["policy.command=small-first", "queue.admission=page"];
@@ -67,7 +72,6 @@ fn main() -> anyhow::Result<()> {
     }
     let figures = session.figures();
     let report = session.finish()?;
-    let mut out = std::io::stdout().lock();
     writeln!(out, "{REQUESTS} requests, {latency} ns of latency, order {checksum}")?;
     writeln!(out, "{} bytes programmed, the policy was asked", figures.programmed_bytes)?;
     writeln!(out, "{}", plan.object_of_session(&report))?;

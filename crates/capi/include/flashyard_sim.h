@@ -37,8 +37,8 @@ enum FyStatus
      */
     FY_STATUS_OK = 0,
     /**
-     * An argument cannot be: a null pointer, a size that is no whole number of sectors, an operation
-     * that there is not.
+     * An argument cannot be: a null pointer, a size that is no whole number of sectors, an
+     * operation that there is not.
      */
     FY_STATUS_ARGUMENT = -1,
     /**
@@ -437,9 +437,9 @@ extern "C" {
 FyDevice *fy_open(const FyOptions *options, char *error, size_t error_size);
 
 /**
- * Submits requests in the order of the list, up to the first that is refused; returns how many were
- * taken. Where none was, the code of the refusal, and `fy_error` has its text. A request whose time
- * is `fy_now` after `fy_advance` has returned completions takes part in that instant.
+ * Submits requests in the order of the list, up to the first that is refused; returns how many
+ * were taken. Where none was, the code of the refusal, and `fy_error` has its text. A request
+ * whose time is `fy_now` after `fy_advance` has returned completions takes part in that instant.
  *
  * # Safety
  *
@@ -458,8 +458,8 @@ FyStatus fy_no_more(FyDevice *device);
 
 /**
  * A time before which no request is over, in nanoseconds from the start; `FY_NEVER` where nothing
- * is pending. A caller with a clock of its own needs one wake-up there, and sets it anew after each
- * `fy_submit` and `fy_advance`.
+ * is pending. A caller with a clock of its own needs one wake-up there, and sets it anew after
+ * each `fy_submit` and `fy_advance`.
  *
  * # Safety
  *
@@ -468,10 +468,10 @@ FyStatus fy_no_more(FyDevice *device);
 uint64_t fy_next(FyDevice *device);
 
 /**
- * Lets time go on until `until_ns`, or until `completions_size` requests are over; returns how many
- * are in `completions`, in the order in which they were over, or the code of a failure. `FY_NEVER`
- * as the time means as long as anything happens. With room for none, time goes on to `until_ns`, and
- * later calls return what was over.
+ * Lets time go on until `until_ns`, or until `completions_size` requests are over; returns how
+ * many are in `completions`, in the order in which they were over, or the code of a failure.
+ * `FY_NEVER` as the time means as long as anything happens. With room for none, time goes on to
+ * `until_ns`, and later calls return what was over.
  *
  * # Safety
  *
