@@ -19,8 +19,8 @@ use super::{
     Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, empty_request, seconds,
     sector_count_or_none, whole,
 };
-use crate::number::{decimal, integer, split_blanks};
 use crate::format::Event;
+use crate::number::{decimal, integer, split_blanks};
 
 /// The registry entry.
 pub(super) const INFO: FormatInfo = FormatInfo {

@@ -29,9 +29,9 @@ use super::{
     Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, seconds, sector_count, whole,
 };
 use crate::error::quoted;
+use crate::format::Event;
 use crate::names::Names;
 use crate::number::{decimal, integer};
-use crate::format::Event;
 
 /// The registry entry.
 pub(super) const INFO: FormatInfo = FormatInfo {

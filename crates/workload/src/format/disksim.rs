@@ -17,8 +17,8 @@ use super::{
     Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, sector_count, stream, whole,
 };
 use crate::error::quoted;
-use crate::number::{decimal, integer, split_blanks};
 use crate::format::Event;
+use crate::number::{decimal, integer, split_blanks};
 
 /// The registry entry.
 pub(super) const INFO: FormatInfo = FormatInfo {

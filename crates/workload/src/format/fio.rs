@@ -24,9 +24,9 @@ use super::{
     Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, WHOLE_FIX, sectors_of_bytes, whole,
 };
 use crate::error::quoted;
+use crate::format::Event;
 use crate::names::Names;
 use crate::number::{NumberError, integer, split_blanks};
-use crate::format::Event;
 
 /// The registry entry.
 pub(super) const INFO: FormatInfo = FormatInfo {

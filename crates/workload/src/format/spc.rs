@@ -12,8 +12,8 @@ use super::{
     Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, seconds, sectors_of_bytes, stream,
     whole,
 };
-use crate::number::{decimal, integer, split_commas};
 use crate::format::Event;
+use crate::number::{decimal, integer, split_commas};
 
 /// The registry entry.
 pub(super) const INFO: FormatInfo = FormatInfo {

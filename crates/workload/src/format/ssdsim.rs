@@ -11,8 +11,8 @@ use super::{
     Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, WHOLE_FIX, sector_count, stream,
     whole,
 };
-use crate::number::{integer, split_blanks};
 use crate::format::Event;
+use crate::number::{integer, split_blanks};
 
 /// The registry entry.
 pub(super) const INFO: FormatInfo = FormatInfo {

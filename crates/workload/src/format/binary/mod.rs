@@ -12,8 +12,8 @@ use flashyard_core::request::{Flags, Request, RequestOp};
 use super::write::{Holds, Outline, Streams, Writer};
 use super::{Format, FormatInfo, LENGTH_FIX, Parsed, ReaderOptions, Record, RowError};
 use crate::error::WorkloadError;
-use crate::lines::Lines;
 use crate::format::Event;
+use crate::lines::Lines;
 
 /// The registry entry.
 pub const INFO: FormatInfo = FormatInfo {

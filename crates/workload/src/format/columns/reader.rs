@@ -10,9 +10,9 @@ use super::super::{
 use super::op::OpCodes;
 use super::{Delimiter, Header, Kind, Layout, TimeUnit};
 use crate::error::quoted;
+use crate::format::Event;
 use crate::names::Names;
 use crate::number::{NumberError, decimal, integer};
-use crate::format::Event;
 
 /// A column that holds a time.
 #[derive(Clone, Copy, Debug)]
