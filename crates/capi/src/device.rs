@@ -8,18 +8,26 @@ use crate::types::{
     FY_NEVER, FY_NO_PLACEMENT, FY_PARTS, FyCompletion, FyFigures, FyHostOp, FyHostRequest,
     FyOptions, FyStatus,
 };
-use core::ffi::{CStr, c_char};
+use core::ffi::c_char;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
+use flashyard_run::error::panic_text;
 use flashyard_run::plan::Plan;
 use flashyard_sim::device::SimError;
 use flashyard_sim::metrics::parts::{PARTS, Part};
 use flashyard_sim::session::{Completion, Refused, Session, Stop};
-use std::any::Any;
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
+use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::LazyLock;
 
-const _: () = assert!(FY_PARTS == PARTS, "the header knows every part");
+const _: () = {
+    assert!(FY_PARTS == PARTS, "the header knows every part");
+    assert!(FyHostOp::Read as u32 == RequestOp::Read as u32);
+    assert!(FyHostOp::Write as u32 == RequestOp::Write as u32);
+    assert!(FyHostOp::Trim as u32 == RequestOp::Trim as u32);
+    assert!(FyHostOp::Flush as u32 == RequestOp::Flush as u32);
+};
 
 /// Bytes of a sector.
 const SECTOR: u64 = 512;
@@ -30,9 +38,8 @@ pub struct FyDevice {
     /// None once the report was made, or after a failure.
     session: Option<Session>,
     report: Option<String>,
-    /// By identifier, from `first`: the numbers of requests that are not over.
-    cookies: VecDeque<Option<u64>>,
-    first: u64,
+    /// The numbers of requests that are not over, by identifier.
+    cookies: BTreeMap<u64, u64>,
     /// The last failure.
     error: String,
 }
@@ -49,7 +56,7 @@ type Failure = (FyStatus, String);
 impl FyDevice {
     fn new(plan: Plan, session: Session) -> Self {
         let (report, error) = (None, String::new());
-        Self { plan, session: Some(session), report, cookies: VecDeque::new(), first: 0, error }
+        Self { plan, session: Some(session), report, cookies: BTreeMap::new(), error }
     }
 
     fn session(&mut self) -> Result<&mut Session, Failure> {
@@ -70,19 +77,14 @@ impl FyDevice {
             };
             (status, refused.to_string())
         };
-        self.session()?.submit(&request).map_err(refused)?;
-        self.cookies.push_back(Some(asked.cookie));
+        let id = self.session()?.submit(&request).map_err(refused)?;
+        self.cookies.insert(id, asked.cookie);
         Ok(())
     }
 
     /// The completion of a request, whose number is forgotten.
     fn completion(&mut self, over: &Completion) -> FyCompletion {
-        let place = usize::try_from(over.id - self.first).expect("as many as memory holds");
-        let cookie = self.cookies[place].take().expect("a request is over once");
-        while let Some(None) = self.cookies.front() {
-            self.cookies.pop_front();
-            self.first += 1;
-        }
+        let cookie = self.cookies.remove(&over.id).expect("a request is over once");
         FyCompletion { cookie, at_ns: over.at.as_ns(), parts_ns: over.parts.0 }
     }
 
@@ -133,8 +135,7 @@ impl FyDevice {
 /// A request as the simulator has it.
 fn request(asked: &FyHostRequest) -> Result<Request, Failure> {
     let wrong = |what: String| (FyStatus::Argument, what);
-    let ops = [FyHostOp::Read, FyHostOp::Write, FyHostOp::Trim, FyHostOp::Flush];
-    let op = ops.iter().position(|op| *op as u32 == asked.op).map(|place| RequestOp::ALL[place]);
+    let op = usize::try_from(asked.op).ok().and_then(|op| RequestOp::ALL.get(op)).copied();
     let op = op.ok_or_else(|| wrong(format!("operation {}: there are 0 to 3", asked.op)))?;
     let whole = asked.offset.is_multiple_of(SECTOR) && asked.bytes.is_multiple_of(SECTOR);
     let sectors = u32::try_from(asked.bytes / SECTOR).ok().filter(|_| whole);
@@ -142,25 +143,16 @@ fn request(asked: &FyHostRequest) -> Result<Request, Failure> {
         let FyHostRequest { offset, bytes, .. } = asked;
         wrong(format!("offset {offset}, {bytes} bytes: both are whole sectors of 512 bytes"))
     })?;
-    let bits = [Flags::FUA, Flags::PREFLUSH, Flags::ZEROES];
-    let all = bits.iter().fold(0, |all, flag| all | u32::from(flag.bits()));
-    if asked.flags & !all != 0 || asked.reserved != 0 {
-        return Err(wrong(format!("flags {}, reserved {}: unknown", asked.flags, asked.reserved)));
-    }
-    let flags = bits.into_iter().filter(|flag| asked.flags & u32::from(flag.bits()) != 0);
-    let flags = flags.fold(Flags::NONE, Flags::with);
+    let flags = u8::try_from(asked.flags).ok().and_then(Flags::from_bits);
+    let flags = flags.filter(|_| asked.reserved == 0).ok_or_else(|| {
+        wrong(format!("flags {}, reserved {}: unknown", asked.flags, asked.reserved))
+    })?;
     let placement = Some(asked.placement).filter(|placement| *placement != FY_NO_PLACEMENT);
     Ok(Request::new(op, asked.offset / SECTOR, sectors)
         .at(Time::from_ns(asked.at_ns))
         .of_stream(asked.stream)
         .placed(placement)
         .with(flags))
-}
-
-/// What a panic said.
-fn said(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
 }
 
 /// Does something with a device; a failure is noted in it.
@@ -176,7 +168,7 @@ unsafe fn with<T>(
     // SAFETY: the caller promises it.
     let device = unsafe { device.as_mut() }.ok_or(FyStatus::Argument)?;
     let done = catch_unwind(AssertUnwindSafe(|| work(device)));
-    let done = done.unwrap_or_else(|panic| Err((FyStatus::Panic, said(&*panic))));
+    let done = done.unwrap_or_else(|panic| Err((FyStatus::Panic, panic_text(&*panic).to_string())));
     done.map_err(|(status, text)| {
         if matches!(status, FyStatus::Panic | FyStatus::Device) {
             // What is left of it may be in any state.
@@ -227,7 +219,8 @@ pub unsafe extern "C" fn fy_open(
         let session = plan.session(options.check).map_err(|error| format!("{error:#}"))?;
         Ok(FyDevice::new(plan, session))
     };
-    let opened = catch_unwind(AssertUnwindSafe(open)).unwrap_or_else(|panic| Err(said(&*panic)));
+    let opened = catch_unwind(AssertUnwindSafe(open))
+        .unwrap_or_else(|panic| Err(panic_text(&*panic).to_string()));
     match opened {
         Ok(device) => Box::into_raw(Box::new(device)),
         Err(what) => {
@@ -399,7 +392,7 @@ pub unsafe extern "C" fn fy_fork(device: *mut FyDevice) -> *mut FyDevice {
     let fork = |device: &mut FyDevice| {
         let session = device.session()?.fork();
         let mut copy = FyDevice::new(device.plan.clone(), session);
-        (copy.cookies, copy.first) = (device.cookies.clone(), device.first);
+        copy.cookies.clone_from(&device.cookies);
         Ok(Box::new(copy))
     };
     // SAFETY: the caller promises it.
@@ -445,26 +438,9 @@ pub unsafe extern "C" fn fy_error(
 /// The name of a part of latencies, such as `die_gc`; null behind the last one.
 #[unsafe(no_mangle)]
 pub extern "C" fn fy_part_name(part: usize) -> *const c_char {
-    const NAMES: [&CStr; FY_PARTS] = [
-        c"host_queue",
-        c"link",
-        c"firmware",
-        c"map_stall",
-        c"slot",
-        c"own_map",
-        c"delaying",
-        c"die_read",
-        c"die_program",
-        c"die_erase",
-        c"die_gc",
-        c"bus",
-        c"array",
-        c"transfer",
-        c"status",
-        c"buffer",
-        c"flush",
-    ];
-    debug_assert!(Part::ALL.iter().zip(NAMES).all(|(part, name)| Ok(part.name()) == name.to_str()));
+    static NAMES: LazyLock<[CString; FY_PARTS]> = LazyLock::new(|| {
+        Part::ALL.map(|part| CString::new(part.name()).expect("a name has no zero byte"))
+    });
     NAMES.get(part).map_or(core::ptr::null(), |name| name.as_ptr())
 }
 

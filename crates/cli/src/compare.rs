@@ -9,7 +9,6 @@ use crate::report::points::{Point, Points};
 use crate::report::{self, words};
 use anyhow::Result;
 use flashyard_core::request::RequestOp;
-use flashyard_run::contract;
 use flashyard_run::error::wrong;
 use flashyard_run::headline::{self, Headline};
 use flashyard_run::plan::{Bases, Plan};
@@ -86,9 +85,7 @@ pub(crate) fn run(args: &CompareArgs, own: OwnParts) -> Result<()> {
     for outcome in &mut outcomes {
         outcome.provenance.command = args::given();
     }
-    let object = |(run, outcome): (&Run, &Outcome)| {
-        contract::object(&run.inputs, &outcome.provenance, &outcome.report)
-    };
+    let object = |(run, outcome): (&Run, &Outcome)| outcome.object(&run.inputs);
     let objects = || runs.iter().zip(&outcomes).map(object).collect::<Vec<_>>();
     let replicas = args.seeds.unwrap_or(1);
     if let Some(folder) = &args.out {
@@ -254,16 +251,11 @@ fn remark_changes(labels: &[String], outcomes: &[Outcome]) {
 fn simulate_all(runs: &[Run], check: bool) -> Result<Vec<Outcome>> {
     let progress = Progress::many("", "runs", runs.len() as u64);
     let mut found: Vec<Option<Result<Outcome>>> = runs.iter().map(|_| None).collect();
-    runs::each(
-        runs,
-        check,
-        || progress.of_run(),
-        |place, outcome| {
-            let go_on = outcome.is_ok();
-            found[place] = Some(outcome);
-            go_on
-        },
-    );
+    runs::each(runs, check, &progress, |place, outcome| {
+        let go_on = outcome.is_ok();
+        found[place] = Some(outcome);
+        go_on
+    });
     drop(progress);
     let missing = || Err(wrong("a run before it failed"));
     // The first failure in the order of runs is that of a run, which comes before what was not run.

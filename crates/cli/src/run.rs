@@ -15,8 +15,8 @@ use crate::progress::Progress;
 use crate::report::{self, block_map::BlockMap};
 use anyhow::{Context, Result};
 use flashyard_core::units::Span;
-use flashyard_run::contract;
 use flashyard_run::error::wrong;
+use flashyard_run::meter::Runs;
 use flashyard_run::plan::{Bases, Plan};
 use flashyard_run::simulate::{Options, Outcome, simulate};
 use flashyard_sim::config::{Precision, Settings};
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     if !has_series {
         outcome.report.forget_series();
     }
-    let object = contract::object(&inputs, &outcome.provenance, &outcome.report);
+    let object = outcome.object(&inputs);
     let mut text = serde_json::to_string_pretty(&object).context("the results as JSON")?;
     text.push('\n');
     let mut files = Vec::from_iter(saved);
@@ -112,7 +112,7 @@ fn simulated(
     let options = Options {
         check: args.input.check,
         observers,
-        progress: progress.of_run(),
+        progress: progress.begin(),
         save: args.save.is_some().then_some(&mut saver),
     };
     let mut outcome = simulate(inputs, settings, options)?;

@@ -18,7 +18,6 @@ impl Op {
     pub const ALL: [Self; 3] = [Self::Read, Self::Program, Self::Erase];
 
     /// The word reports use.
-    #[inline]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -61,7 +60,6 @@ impl Purpose {
     ];
 
     /// The word reports use.
-    #[inline]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Host => "host",
@@ -110,7 +108,6 @@ impl StreamId {
     }
 
     /// The stream of this number among all streams.
-    #[inline]
     pub fn of_index(index: usize) -> Self {
         match index {
             0 => Self::Map,

@@ -36,3 +36,9 @@ pub fn read_text(path: &str) -> Result<String> {
     std::fs::read_to_string(path)
         .map_err(|error| wrong(&format!("{path}: cannot be read, {error}")))
 }
+
+/// What a panic said.
+pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}

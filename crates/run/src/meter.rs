@@ -20,6 +20,20 @@ pub trait Listener {
 
 impl Listener for () {}
 
+/// Hears how far several runs are, which may go side by side. `()` does not listen.
+pub trait Runs: Sync {
+    /// A run begins: what hears how far it is.
+    fn begin(&self) -> Box<dyn Listener>;
+    /// A run need not be done again.
+    fn skip(&self) {}
+}
+
+impl Runs for () {
+    fn begin(&self) -> Box<dyn Listener> {
+        Box::new(())
+    }
+}
+
 /// Requests of a stream between two times that it tells how far it is.
 pub(crate) const STEP: u64 = 1 << 12;
 

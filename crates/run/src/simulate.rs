@@ -83,9 +83,7 @@ impl Plan {
         self.need(&settings, options.check).check()?;
         simulate(self, &settings, options)
     }
-}
 
-impl Plan {
     /// A session on the device, where it fits the memory: whoever has it owns the clock. A device
     /// of [`Plan::of_device`] has no workload that would be left out.
     pub fn session(&self, check: bool) -> Result<Session> {

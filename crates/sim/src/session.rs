@@ -31,7 +31,7 @@ use crate::account::PhaseReport;
 use crate::device::{self, Device, PhaseKeys, RunError, SimError};
 use crate::disk::{self, Disk};
 use crate::drive::Drive;
-use crate::host::Answer;
+use crate::host::{Answer, Host};
 use crate::metrics::parts::Parts;
 use crate::report::Report;
 use crate::stream::{self, Driven, Pacing, Reached, StreamKeys, Supply};
@@ -174,11 +174,29 @@ enum Kind {
     Disk(Box<Disk>, Box<disk::Running>),
 }
 
+impl Kind {
+    fn host(&self) -> &Host {
+        match self {
+            Self::Flash(device, _) => device.host(),
+            Self::Disk(disk, _) => disk.host(),
+        }
+    }
+
+    fn host_mut(&mut self) -> &mut Host {
+        match self {
+            Self::Flash(device, _) => device.host_mut(),
+            Self::Disk(disk, _) => disk.host_mut(),
+        }
+    }
+}
+
 /// A device that is driven step by step. [`Self::fork`] copies it with all that is under way; it
 /// may go from thread to thread.
 pub struct Session {
     kind: Kind,
     queues: Queues,
+    /// When the phase began.
+    start: Time,
     now: Time,
     /// The instant of `now` has begun and is not over.
     half: bool,
@@ -248,16 +266,17 @@ impl Session {
         let kind = match drive {
             Drive::Flash(mut device) => {
                 let run = device.begin(keys, streams, streams.len() == 1, &mut queues);
-                device.keep_answers(true);
                 Kind::Flash(device, Box::new(run.expect(begun)))
             }
             Drive::Disk(mut disk) => {
                 let run = disk.begin(keys, streams, &mut queues);
-                disk.keep_answers(true);
                 Kind::Disk(disk, Box::new(run.expect(begun)))
             }
         };
-        Self { kind, queues, now, half: false, submitted: 0, failed: None }
+        let mut session =
+            Self { kind, queues, start: now, now, half: false, submitted: 0, failed: None };
+        session.kind.host_mut().keep_answers(true);
+        session
     }
 
     /// Gives the device a request, whose arrival counts from the start of the run, and returns its
@@ -274,7 +293,7 @@ impl Session {
         let count = self.queues.streams.len();
         let stream = if count == 1 { 0 } else { usize::from(request.stream) };
         let now = self.now;
-        let (capacity, start) = phase!(&mut self.kind, phase => (phase.capacity(), phase.start()));
+        let capacity = self.capacity_sectors();
         let lane = self.queues.streams.get_mut(stream).ok_or(Refused::Stream { count })?;
         SimError::check_arrival(request, self.submitted, capacity).map_err(Refused::Range)?;
         let request = if lane.timed {
@@ -286,11 +305,11 @@ impl Session {
             }
             lane.last = request.arrival;
             // Streams count from the start of the phase.
-            request.at(Time::ZERO + request.arrival.since(start))
+            request.at(Time::ZERO + request.arrival.since(self.start))
         } else {
             *request
         };
-        let full = phase!(&mut self.kind, phase => phase.is_full(stream));
+        let full = self.kind.host().queue_is_full(stream);
         if full && lane.waiting.is_empty() && (!lane.timed || lane.last == now) {
             return Err(Refused::Full);
         }
@@ -362,18 +381,21 @@ impl Session {
 
     /// A request that is over and has not been asked for: in the order in which they were.
     pub fn poll(&mut self) -> Option<Completion> {
-        let Answer { order, at, parts } = phase!(&mut self.kind, phase => phase.answer())?;
+        let Answer { order, at, parts } = self.kind.host_mut().take_answer()?;
         Some(Completion { id: self.queues.take(order), at, parts })
     }
 
     /// Whether [`Self::poll`] has one.
-    pub fn has_completions(&mut self) -> bool {
-        phase!(&mut self.kind, phase => phase.has_answers())
+    pub fn has_completions(&self) -> bool {
+        self.kind.host().has_answers()
     }
 
     /// Sectors of the device.
-    pub fn capacity_sectors(&mut self) -> u64 {
-        phase!(&mut self.kind, phase => phase.capacity())
+    pub fn capacity_sectors(&self) -> u64 {
+        match &self.kind {
+            Kind::Flash(device, _) => device.capacity_sectors(),
+            Kind::Disk(disk, _) => disk.capacity_sectors(),
+        }
     }
 
     /// The time of the session.
@@ -384,11 +406,11 @@ impl Session {
     /// Requests that were submitted and are not over.
     pub fn outstanding(&self) -> u64 {
         let waiting: usize = self.queues.streams.iter().map(|lane| lane.waiting.len()).sum();
-        let under_way = match &self.kind {
-            Kind::Flash(device, run) => device.outstanding() + run.held(),
-            Kind::Disk(disk, run) => disk.outstanding() + run.held(),
+        let held = match &self.kind {
+            Kind::Flash(_, run) => run.held(),
+            Kind::Disk(_, run) => run.held(),
         };
-        under_way + waiting as u64
+        self.kind.host().outstanding() + held + waiting as u64
     }
 
     /// What has been done so far, in measured phases.
@@ -406,6 +428,7 @@ impl Session {
         Self {
             kind: self.kind.clone(),
             queues: self.queues.clone(),
+            start: self.start,
             now: self.now,
             half: self.half,
             submitted: self.submitted,
@@ -418,14 +441,13 @@ impl Session {
     pub fn end(mut self) -> Result<(Drive, PhaseReport), SimError> {
         self.close();
         self.advance(Time::MAX, Stop::At)?;
+        self.kind.host_mut().keep_answers(false);
         match self.kind {
             Kind::Flash(mut device, run) => {
-                device.keep_answers(false);
                 let report = device.end(&run)?;
                 Ok((Drive::Flash(device), report))
             }
             Kind::Disk(mut disk, run) => {
-                disk.keep_answers(false);
                 let report = disk.end(&run)?;
                 Ok((Drive::Disk(disk), report))
             }

@@ -17,15 +17,10 @@ pub(super) fn all(inputs: Vec<Plan>, check: bool) -> Result<Vec<Result<Report>>>
     let progress = Progress::many("", "runs", all.len() as u64);
     let mut found: Vec<Result<Report>> =
         all.iter().map(|_| Err(anyhow!("it was not run"))).collect();
-    runs::each(
-        &all,
-        check,
-        || progress.of_run(),
-        |place, outcome| {
-            found[place] = outcome.map(|outcome| outcome.report);
-            true
-        },
-    );
+    runs::each(&all, check, &progress, |place, outcome| {
+        found[place] = outcome.map(|outcome| outcome.report);
+        true
+    });
     Ok(found)
 }
 

@@ -160,7 +160,7 @@ pub(super) fn check(args: &CheckArgs, own: OwnParts) -> Result<()> {
     after.settings()?;
     let slow = {
         let progress = Progress::many("", "runs", 2);
-        slow_reads(&before, PERCENTILE, || progress.of_run())?
+        slow_reads(&before, PERCENTILE, &progress)?
     };
     let mut verdict = Verdict::new(Lab::SlowTail, seed);
     judge_cause(&mut verdict, &answers, &slow);

@@ -8,8 +8,7 @@ pub(crate) mod source;
 mod text;
 
 use crate::output::remark;
-use flashyard_run::meter::Listener;
-use flashyard_run::sweep::Runs;
+use flashyard_run::meter::{Listener, Runs};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -119,30 +118,22 @@ impl Progress {
         Part(Some(Piece { work: self.work.clone(), weight, told: 0.0, requests: 0 }))
     }
 
-    /// A piece of equal length that is a run.
-    pub(crate) fn of_run(&self) -> Box<dyn Listener> {
-        Box::new(self.part(1.0))
-    }
-
     /// A piece of equal length is done.
     pub(crate) fn step(&self) {
         drop(self.part(1.0));
     }
-
-    /// A piece of equal length was done before: it says nothing about the time that is left.
-    pub(crate) fn skip(&self) {
-        self.work.state().before += 1.0;
-        self.step();
-    }
 }
 
 impl Runs for Progress {
+    /// A piece of equal length.
     fn begin(&self) -> Box<dyn Listener> {
-        self.of_run()
+        Box::new(self.part(1.0))
     }
 
+    /// A piece of equal length was done before: it says nothing about the time that is left.
     fn skip(&self) {
-        Self::skip(self);
+        self.work.state().before += 1.0;
+        self.step();
     }
 }
 

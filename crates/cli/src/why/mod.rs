@@ -86,5 +86,5 @@ fn explain(
         remark(&format!("note: {what}"));
     }
     let progress = Progress::many("", "runs", 2);
-    why::explain(&inputs, &settings, found, args.input.check, || progress.of_run())
+    why::explain(&inputs, &settings, found, args.input.check, &progress)
 }

@@ -2,8 +2,9 @@
 
 use super::states::{self, Shared};
 use super::{axis::Setting, pool};
+use crate::error::panic_text;
 use crate::memory::Room;
-use crate::meter::Listener;
+use crate::meter::{Listener, Runs};
 use crate::plan::Plan;
 use crate::simulate::{Options, Outcome, simulate};
 use anyhow::{Result, anyhow};
@@ -61,12 +62,12 @@ struct Job {
     shared: Option<Arc<Shared>>,
 }
 
-/// Runs all; `progress` makes what hears how far each is. `done` takes what was found of the run at
-/// a place, and returns whether to go on.
+/// Runs all; `progress` hears how far they are. `done` takes what was found of the run at a place,
+/// and returns whether to go on.
 pub fn each(
     runs: &[Run],
     check: bool,
-    progress: impl Fn() -> Box<dyn Listener> + Sync,
+    progress: &dyn Runs,
     mut done: impl FnMut(usize, Result<Outcome>) -> bool + Send,
 ) {
     let room = runs.first().map_or_else(Room::default, |run| run.room(check));
@@ -83,7 +84,7 @@ pub fn all<'a>(
     outlines: &[Outline],
     room: Room,
     check: bool,
-    progress: impl Fn() -> Box<dyn Listener> + Sync,
+    progress: &dyn Runs,
     make: impl Fn(usize) -> Result<Cow<'a, Run>> + Sync,
     mut done: impl FnMut(usize, Result<(Cow<'a, Run>, Outcome)>) -> bool + Send,
 ) {
@@ -95,14 +96,14 @@ pub fn all<'a>(
     let run = |job: &Job| {
         let one = || {
             let run = make(job.place)?;
-            let outcome = one(&run, job.shared.as_deref(), check, progress())?;
+            let outcome = one(&run, job.shared.as_deref(), check, progress.begin())?;
             Ok((run, outcome))
         };
         let found = catch_unwind(AssertUnwindSafe(one));
         if let Some(shared) = &job.shared {
             shared.leave();
         }
-        found.unwrap_or_else(|panic| Err(anyhow!("the simulator failed: {}", said(&*panic))))
+        found.unwrap_or_else(|panic| Err(anyhow!("the simulator failed: {}", panic_text(&*panic))))
     };
     pool::run(&jobs, room, bytes, run, |place, found| done(jobs[place].place, found));
 }
@@ -142,10 +143,4 @@ fn one(
     let mut inputs = inputs.clone();
     inputs.image = image;
     simulate(&inputs, settings, Options { check, progress, ..Options::default() })
-}
-
-/// What a panic said.
-fn said(panic: &(dyn std::any::Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }

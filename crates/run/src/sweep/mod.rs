@@ -10,7 +10,7 @@ pub mod plan;
 pub mod varied;
 
 use crate::headline;
-use crate::meter::Listener;
+use crate::meter::Runs;
 use crate::points::runs::{self, Run};
 use crate::simulate::Outcome;
 use crate::verdict;
@@ -20,14 +20,6 @@ use plan::{Name, Planned, Planner};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-
-/// Hears how far a sweep is.
-pub trait Runs: Sync {
-    /// A run begins: what hears how far it is.
-    fn begin(&self) -> Box<dyn Listener>;
-    /// A run need not be done again.
-    fn skip(&self);
-}
 
 /// Runs points, and keeps what they find.
 #[derive(Debug)]
@@ -80,17 +72,10 @@ impl Runner {
         };
         let journal = &mut self.journal;
         let mut written = Ok(());
-        runs::all(
-            &outlines,
-            room,
-            check,
-            || progress.begin(),
-            make,
-            |place, outcome| {
-                written = journal.add(pending[place].2, found(outcome));
-                written.is_ok()
-            },
-        );
+        runs::all(&outlines, room, check, progress, make, |place, outcome| {
+            written = journal.add(pending[place].2, found(outcome));
+            written.is_ok()
+        });
         written
     }
 

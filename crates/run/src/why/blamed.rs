@@ -3,7 +3,7 @@
 use super::follow::Choice;
 use super::sums::By;
 use super::{Question, data, explain};
-use crate::meter::Listener;
+use crate::meter::Runs;
 use crate::plan::Plan;
 use anyhow::Result;
 use flashyard_core::request::RequestOp;
@@ -32,11 +32,7 @@ pub struct SlowReads {
 }
 
 /// Explains the reads at a percentile, in parts of 10,000, and above.
-pub fn slow_reads(
-    inputs: &Plan,
-    above: u64,
-    progress: impl Fn() -> Box<dyn Listener>,
-) -> Result<SlowReads> {
+pub fn slow_reads(inputs: &Plan, above: u64, progress: &dyn Runs) -> Result<SlowReads> {
     let found =
         Question { choice: Choice::Above(above), class: Some(RequestOp::Read), by_stream: false };
     let settings = inputs.settings()?;

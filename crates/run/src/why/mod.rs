@@ -13,7 +13,7 @@ pub mod sums;
 pub mod words;
 
 use crate::error::wrong;
-use crate::meter::Listener;
+use crate::meter::Runs;
 use crate::plan::Plan;
 use crate::simulate::{Options, simulate};
 use crate::units::time;
@@ -116,18 +116,18 @@ fn percentile(share: u64) -> String {
 }
 
 /// Runs a plan twice, checked or not, and explains the requests that were asked for: of each stream
-/// where streams are told apart. `progress` makes what hears how far each run is.
+/// where streams are told apart. `progress` hears how far both runs are.
 pub fn explain(
     inputs: &Plan,
     settings: &Settings,
     question: &Question,
     check: bool,
-    progress: impl Fn() -> Box<dyn Listener>,
+    progress: &dyn Runs,
 ) -> Result<Vec<Explanation>> {
     let clock = Shared::new(Vec::new());
     let observer = Box::new(Clock(clock.clone()));
     let observers: Vec<Box<dyn Observer>> = vec![observer];
-    let options = Options { check, observers, progress: progress(), save: None };
+    let options = Options { check, observers, progress: progress.begin(), save: None };
     let outcome = simulate(inputs, settings, options)?;
     let phases = &outcome.report.phases;
     let phases = &phases[phases.len() - inputs.experiment().phases.len()..];
@@ -166,7 +166,7 @@ pub fn explain(
         observers.push(Box::new(Follower::new(settings, chosen, sums.clone())));
         found_of.push((stream.map(str::to_string), of, percentile, sums));
     }
-    let options = Options { observers, progress: progress(), ..Options::default() };
+    let options = Options { observers, progress: progress.begin(), ..Options::default() };
     simulate(inputs, settings, options)?;
     let side = |(stream, of, percentile, sums): (_, _, _, Shared<Sums>)| {
         let mut sums = sums.take();

@@ -176,14 +176,13 @@ impl Account {
 
     /// What has been done so far, in measured phases.
     pub(crate) fn figures(&self) -> Figures {
-        let bytes = |op: RequestOp| self.totals.sectors[op as usize] * u64::from(SECTOR_BYTES);
-        let pages = |op: Op| self.totals.work.iter().map(|work| work.of_op(op).pages).sum();
+        let erases = self.totals.work.iter().map(|work| work.of_op(Op::Erase).pages);
         let work = [&self.totals.attributed, &self.totals.unattributed];
         Figures {
-            read_bytes: bytes(RequestOp::Read),
-            written_bytes: bytes(RequestOp::Write),
+            read_bytes: self.totals.read_bytes(),
+            written_bytes: self.totals.written_bytes(),
             programmed_bytes: self.programmed_bytes(),
-            erased_blocks: pages(Op::Erase),
+            erased_blocks: erases.sum(),
             operations_pj: work.iter().map(|work| work.energy_pj(&self.config.energy)).sum(),
         }
     }

@@ -225,9 +225,14 @@ impl Totals {
         self.sectors[RequestOp::Write as usize] * SECTOR_BYTES as u64
     }
 
+    /// Bytes that the host has read or is reading.
+    pub(super) const fn read_bytes(&self) -> u64 {
+        self.sectors[RequestOp::Read as usize] * SECTOR_BYTES as u64
+    }
+
     /// Bytes that the host has read or written, or is about to.
     pub(super) const fn moved_bytes(&self) -> u64 {
-        self.written_bytes() + self.sectors[RequestOp::Read as usize] * SECTOR_BYTES as u64
+        self.written_bytes() + self.read_bytes()
     }
 
     #[inline]

@@ -4,7 +4,7 @@
 use super::{Device, LAST_ARRIVAL, RunError, SimError};
 use crate::account::{Figures, PhaseReport, Usage};
 use crate::ftl::layer::MergeCounts;
-use crate::host::Answer;
+use crate::host::Host;
 use crate::report::Report;
 use crate::stream::{self, Driven, Feed, Pacing, Sources, Stream, StreamKeys, Supply};
 use flashyard_core::events::{EventTree, Node, VACANT, nodes_of};
@@ -89,21 +89,6 @@ impl Running {
 
 /// What a session asks of a phase, beside the loop.
 impl Driving<'_> {
-    /// Sectors of the device.
-    pub(crate) fn capacity(&self) -> u64 {
-        self.device.settings.capacity_sectors()
-    }
-
-    /// When the phase began.
-    pub(crate) const fn start(&self) -> Time {
-        self.run.start
-    }
-
-    /// Whether the submission queue of a stream has no place.
-    pub(crate) fn is_full(&self, stream: usize) -> bool {
-        self.device.host.queue_is_full(stream)
-    }
-
     /// A stream that may have had no request has one.
     pub(crate) fn offer<S: Supply<Error = Infallible>>(
         &mut self,
@@ -141,32 +126,38 @@ impl Driving<'_> {
 
     /// When anything happens next; [`Time::MAX`] where nothing does.
     pub(crate) fn due(&mut self) -> Time {
+        let others = self.others().min(self.device.host.timers.next());
+        others.min(self.device.flash.next_due())
+    }
+
+    /// When anything happens beside timers, dies and channels.
+    #[inline]
+    fn others(&self) -> Time {
         let Self { device, run } = self;
         let again = if device.host.is_stirred() { device.now } else { Time::MAX };
-        let others = again.min(run.issues.next_due()).min(device.ftl.idle_due());
-        others.min(device.host.timers.next()).min(device.flash.next_due())
+        again.min(run.issues.next_due()).min(device.ftl.idle_due())
     }
 
     /// Whether an answer waits to be taken.
     pub(crate) fn has_answers(&self) -> bool {
         self.device.host.has_answers()
     }
-
-    /// The answer that has waited longest to be taken.
-    pub(crate) fn answer(&mut self) -> Option<Answer> {
-        self.device.host.take_answer()
-    }
 }
 
 impl Device {
-    /// Answers are kept for whoever drives the device, or no longer.
-    pub(crate) fn keep_answers(&mut self, kept: bool) {
-        self.host.keep_answers(kept);
+    /// The room that knows what is outstanding, and keeps answers for whoever drives the device.
+    pub(crate) const fn host(&self) -> &Host {
+        &self.host
     }
 
-    /// Requests that have arrived and are not answered.
-    pub(crate) const fn outstanding(&self) -> u64 {
-        self.host.outstanding()
+    /// The same, to be changed.
+    pub(crate) const fn host_mut(&mut self) -> &mut Host {
+        &mut self.host
+    }
+
+    /// Sectors of the device.
+    pub(crate) fn capacity_sectors(&self) -> u64 {
+        self.settings.capacity_sectors()
     }
 
     /// What has been done so far, in measured phases.
@@ -185,10 +176,8 @@ impl<S: Supply> Driven<S> for Driving<'_> {
 
     #[inline]
     fn next_instant(&mut self, until: Time) -> Option<Time> {
-        let Self { device, run } = self;
-        let again = if device.host.is_stirred() { device.now } else { Time::MAX };
-        let others = again.min(run.issues.next_due()).min(device.ftl.idle_due());
-        device.next_instant(others, until)
+        let others = self.others();
+        self.device.next_instant(others, until)
     }
 
     #[inline]

@@ -9,7 +9,7 @@ use super::power::Spent;
 use super::requests::sectors_of;
 use crate::account::{Figures, PhaseReport, Usage};
 use crate::device::{LAST_ARRIVAL, PhaseKeys, RunError, SimError};
-use crate::host::Answer;
+use crate::host::Host;
 use crate::stream::{self, Driven, Feed, Pacing, Sources, Stream, StreamKeys, Supply};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::{Lpn, Span, Time};
@@ -50,21 +50,6 @@ impl Running {
 
 /// What a session asks of a phase, beside the loop.
 impl Driving<'_> {
-    /// Sectors of the disk.
-    pub(crate) fn capacity(&self) -> u64 {
-        self.disk.settings.capacity_sectors()
-    }
-
-    /// When the phase began.
-    pub(crate) const fn start(&self) -> Time {
-        self.run.start
-    }
-
-    /// Whether the submission queue of a stream has no place.
-    pub(crate) fn is_full(&self, stream: usize) -> bool {
-        self.disk.host.queue_is_full(stream)
-    }
-
     /// A stream that may have had no request has one.
     pub(crate) fn offer<S: Supply<Error = Infallible>>(
         &mut self,
@@ -106,22 +91,22 @@ impl Driving<'_> {
     pub(crate) fn has_answers(&self) -> bool {
         self.disk.host.has_answers()
     }
-
-    /// The answer that has waited longest to be taken.
-    pub(crate) fn answer(&mut self) -> Option<Answer> {
-        self.disk.host.take_answer()
-    }
 }
 
 impl Disk {
-    /// Answers are kept for whoever drives the disk, or no longer.
-    pub(crate) fn keep_answers(&mut self, kept: bool) {
-        self.host.keep_answers(kept);
+    /// The room that knows what is outstanding, and keeps answers for whoever drives the disk.
+    pub(crate) const fn host(&self) -> &Host {
+        &self.host
     }
 
-    /// Requests that have arrived and are not answered.
-    pub(crate) const fn outstanding(&self) -> u64 {
-        self.host.outstanding()
+    /// The same, to be changed.
+    pub(crate) const fn host_mut(&mut self) -> &mut Host {
+        &mut self.host
+    }
+
+    /// Sectors of the disk.
+    pub(crate) fn capacity_sectors(&self) -> u64 {
+        self.settings.capacity_sectors()
     }
 
     /// What has been done so far, in measured phases.
