@@ -1,10 +1,9 @@
 //! `cargo xtask ci`: every check that a change must pass, up to the first failure.
 //!
 //! Cheap steps come first. Clippy, the `no_std` check and the documentation share the metadata of
-//! the dependencies; this program, the test steps and the own parts share their code: it is built
-//! once, as long as all of them ask for the same features. Fuzzing and the check of the schemas,
-//! which share nothing, run beside the unit and integration tests: whatever waits for one long test
-//! or for one crate leaves a processor to the other.
+//! the dependencies; this program and the test steps share their code. Fuzzing and the check of the
+//! schemas, which share nothing, run beside the unit and integration tests: whatever waits for one
+//! long test or for one crate leaves a processor to the other.
 
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
@@ -19,14 +18,11 @@ pub(crate) const BARE_METAL: &str = "thumbv7em-none-eabihf";
 pub(crate) const LIBRARY: &str = "rustc --release --package flashyard-firmware --lib \
     --crate-type staticlib --no-default-features --features panic-handler";
 
-/// The crate outside of the workspace that adds parts to the command.
-const OWN_PARTS: &str = "--locked --manifest-path examples/own-parts/Cargo.toml --all-targets";
-
 /// How long the fuzz targets run in all.
 pub(crate) const FUZZ_SECONDS: u64 = 60;
 
-/// The same beside the tests, which take a third of the processors or more from them.
-const FUZZ_SECONDS_BESIDE: u64 = 90;
+/// The same beside the tests.
+const FUZZ_SECONDS_BESIDE: u64 = 30;
 
 /// `--all-targets` would also link empty programs for the tests of examples and of `main.rs`, and
 /// leave doc tests out as well. A benchmark that is started without `--bench` runs each of its
@@ -44,7 +40,6 @@ pub(crate) fn run(root: &Path) -> Result<String> {
     ci.dependencies()?;
     ci.cargo("doc", "doc --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")])?;
     ci.cargo("doc tests", "test --workspace --doc", &[])?;
-    ci.own_parts()?;
     beside(
         || ci.cargo("tests", TESTS, &[]),
         || {
@@ -106,16 +101,6 @@ impl Ci<'_> {
             return Ok(());
         }
         self.cargo("advisories", "deny check advisories", &[])
-    }
-
-    /// Lints the example of a user's own parts, and runs its tests: the whole command with them. It
-    /// shares the target directory, and with it the dependencies.
-    fn own_parts(&self) -> Result<()> {
-        let target = crate::target(self.root);
-        let target = target.to_string_lossy();
-        let shared = [("CARGO_TARGET_DIR", &*target)];
-        self.cargo("own parts, clippy", &format!("clippy {OWN_PARTS} -- -D warnings"), &shared)?;
-        self.cargo("own parts", &format!("test {OWN_PARTS}"), &shared)
     }
 
     /// A step that is one cargo command; its arguments are separated by blanks.

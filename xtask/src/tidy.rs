@@ -31,10 +31,6 @@ const REGISTRIES: [(&str, &str, &str); 6] = [
     ("crates/workload/src/format/", "formats! {", "%"),
 ];
 
-/// The package outside of the workspace, and its lock file.
-const EXAMPLE: &str = "own-parts";
-const EXAMPLE_LOCK: &str = "examples/own-parts/Cargo.lock";
-
 /// Marks of unfinished work. In pieces, as everything here that must not be in any file.
 const UNFINISHED: [&str; 4] =
     [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X"), concat!("to", "do!")];
@@ -172,7 +168,6 @@ fn check(files: &[File]) -> Findings {
     check_no_std(files, &mut findings);
     check_architecture(files, &mut findings);
     check_version(files, &mut findings);
-    check_example_lock(files, &mut findings);
     crate::imports::check(files, &mut findings);
     crate::packages::check(files, &mut findings);
     findings
@@ -421,28 +416,6 @@ fn check_version(files: &[File], findings: &mut Findings) {
     }
 }
 
-/// The example outside of the workspace has the versions of the workspace: what was compiled for
-/// one is not compiled again for the other, nor fetched.
-fn check_example_lock(files: &[File], findings: &mut Findings) {
-    let packages = |path| -> BTreeSet<(&str, &str)> {
-        let lines: Vec<_> = find(files, path).unwrap_or_default().lines().collect();
-        let pairs = lines
-            .windows(2)
-            .filter_map(|pair| quoted(pair[0], "name = ").zip(quoted(pair[1], "version = ")));
-        pairs.collect()
-    };
-    let known = packages("Cargo.lock");
-    for (name, version) in packages(EXAMPLE_LOCK).difference(&known) {
-        if *name != EXAMPLE {
-            let what = format!(
-                "{name} {version} is not in Cargo.lock; copy that file over this one and run \
-                 cargo check in its folder"
-            );
-            findings.error(EXAMPLE_LOCK, &what);
-        }
-    }
-}
-
 /// The string behind `start`.
 fn quoted<'a>(line: &'a str, start: &str) -> Option<&'a str> {
     line.strip_prefix(start)?.strip_prefix('"')?.strip_suffix('"')
@@ -477,19 +450,6 @@ pub(crate) mod tests {
             check_source(&files[0], findings);
         };
         check(&[("xtask/src/a.rs", &text)], rule, expected);
-    }
-
-    #[test]
-    fn the_example_has_the_versions_of_the_workspace() {
-        let package =
-            |name, version| format!("[[package]]\nname = \"{name}\"\nversion = \"{version}\"\n");
-        let main = package("a", "1.0.0") + &package("b", "2.0.0");
-        let own = package(EXAMPLE, "0.0.0") + &package("b", "2.0.0");
-        let newer = own.clone() + &package("a", "1.0.1");
-        let what = "examples/own-parts/Cargo.lock: a 1.0.1 is not in Cargo.lock; copy that file \
-                    over this one and run cargo check in its folder";
-        check(&[("Cargo.lock", &main), (EXAMPLE_LOCK, &own)], check_example_lock, &[]);
-        check(&[("Cargo.lock", &main), (EXAMPLE_LOCK, &newer)], check_example_lock, &[what]);
     }
 
     #[test]

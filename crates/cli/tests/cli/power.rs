@@ -36,7 +36,7 @@ const KEYS: [&str; 10] = [
 #[test]
 fn the_log_of_the_power_meter_sums_up_to_the_energy() {
     let folder = Folder::new();
-    let run = ["run", "drs", "radio", "--json"];
+    let run = ["run", "drs", "radio", "--json", "--set", "generator.requests=500"];
     let ran = folder.run(&[&run[..], &KEYS, &["--power", "power.csv"]].concat()).json();
     let period = ["--set", "metrics.power_us=250", "--out", "results"];
     let finer = folder.run(&[&run[..], &KEYS, &period].concat()).json();

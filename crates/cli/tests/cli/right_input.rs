@@ -91,7 +91,7 @@ fn everything_that_list_names_can_be_run() {
             json(&folder, &[&device, "--check"]);
             continue;
         }
-        json(&folder, &[&device, "movie", FEW[0], FEW[1], "--check"]);
+        json(&folder, &[&device, "movie", FEW[0], FEW[1]]);
     }
     let workloads = first_words("workloads");
     let others =

@@ -29,7 +29,7 @@ fn summaries_fit_a_terminal() {
     let vary = ["--vary", "policy.command=fifo,rcf,drs", "--vary", "queue.depth=1,16"];
     fits(&folder.run(&[&["compare", "drs", "movie"][..], &vary, &few].concat()).text(), "compare");
     fits(&folder.run(&["trace", "info", "movie"]).text(), "trace info");
-    for study in ["drs", "ros", "cache-aware", "energy"] {
+    for study in ["drs", "cache-aware", "energy"] {
         let few = ["--requests", "40", "--replicas", "0"];
         fits(&folder.run(&[&["reproduce", study][..], &few].concat()).text(), study);
     }

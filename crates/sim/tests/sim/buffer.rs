@@ -2,7 +2,7 @@
 
 use crate::common::phases::{Bench, latency, pacing, stream};
 use crate::common::{
-    ONE_SHOT, Random, Recorded, flush, read, record, request, restored, saved, settings,
+    ONE_SHOT, Random, Recorded, flush, read, record, request, restored, saved, seeds, settings,
     try_settings, write,
 };
 use flashyard_core::policy::PolicyName;
@@ -354,7 +354,7 @@ fn padding_is_told_by_what_began_the_program() {
 #[test]
 fn reads_see_acknowledged_writes_on_one_shot_cells() {
     let mut stalls = 0;
-    for seed in 0..40 {
+    for seed in seeds(0..40) {
         let mut random = Random(seed);
         let keys = [
             format!("buffer.bytes={}", random.pick(&[4_096, 65_536, 400_000])),

@@ -3,7 +3,7 @@
 
 use crate::common::phases::{Bench, latency, named, pacing, stream};
 use crate::common::{
-    Random, Recorded, record, request, restored, saved, settings, try_record, try_settings,
+    Random, Recorded, record, request, restored, saved, seeds, settings, try_record, try_settings,
 };
 use flashyard_core::host::HostPolicyName;
 use flashyard_core::policy::PolicyName;
@@ -316,7 +316,7 @@ fn random_requests(random: &mut Random, settings: &Settings, trims: bool) -> Vec
 #[test]
 fn random_devices_keep_every_rule_and_answer_every_request() {
     let (mut stalls, mut short, mut dirty, mut waits) = (0, 0, 0, 0);
-    for seed in 0..300 {
+    for seed in seeds(0..300) {
         let mut random = Random(seed);
         let settings = random_device(&mut random);
         let trims = random.below(2) == 0;
@@ -353,7 +353,7 @@ fn random_devices_keep_every_rule_and_answer_every_request() {
 /// written back at the end.
 #[test]
 fn saved_devices_go_on_and_maps_are_written_back() {
-    for seed in 0..40 {
+    for seed in seeds(0..40) {
         let mut random = Random(seed);
         let settings = random_device(&mut random);
         let first = random_requests(&mut random, &settings, true);

@@ -2,7 +2,7 @@
 //! on random cases every request is answered at the same nanosecond, in runs under the checker,
 //! and as many picks are held back.
 
-use crate::common::{Random, request, settings};
+use crate::common::{Random, request, seeds, settings};
 use crate::naive_cache::{Params, Policy, Req, random_case, run};
 use flashyard_core::request::RequestOp;
 use flashyard_core::units::Time;
@@ -135,7 +135,7 @@ fn for_device(params: &Params, width: usize, policy: Policy) -> Params {
 #[test]
 fn the_device_and_the_naive_implementation_agree_to_the_nanosecond() {
     let (mut flushes, mut held, mut larger) = (0, [0; 6], 0);
-    for seed in 0..120 {
+    for seed in seeds(0..120) {
         let case = random_case(seed);
         for width in [1, 2, 4] {
             for (place, policy) in POLICIES.into_iter().enumerate() {
@@ -164,7 +164,7 @@ fn the_device_and_the_naive_implementation_agree_to_the_nanosecond() {
 #[test]
 fn with_parts_of_a_policy_off_they_agree_too() {
     let (mut moved, mut waits) = ([0; 6], [0; 6]);
-    for seed in 0..80 {
+    for seed in seeds(0..80) {
         let case = random_case(seed);
         let mut random = Random(!seed);
         for width in [1, 2, 4] {
@@ -183,7 +183,7 @@ fn with_parts_of_a_policy_off_they_agree_too() {
             }
         }
     }
-    assert!(moved[1..].iter().all(|&moved| moved > 20), "{moved:?}");
+    assert!(moved[1..].iter().all(|&moved| moved > 15), "{moved:?}");
     assert_eq!(waits[..4], [0; 4], "who skips picks nothing that has to wait");
 }
 
@@ -192,7 +192,7 @@ fn with_parts_of_a_policy_off_they_agree_too() {
 #[test]
 fn without_both_parts_the_proposed_policy_is_idle_that_skips_conflicts() {
     let mut moved = 0;
-    for seed in 0..60 {
+    for seed in seeds(0..60) {
         let case = random_case(seed);
         for width in [1, 2, 4] {
             let of = |policy| Params {
@@ -214,7 +214,7 @@ fn without_both_parts_the_proposed_policy_is_idle_that_skips_conflicts() {
 /// Requests of more pages than there are slots, which write pages that they evict, are answered.
 #[test]
 fn few_slots_hold_no_line_for_ever() {
-    for seed in 0..120 {
+    for seed in seeds(0..120) {
         let case = random_case(seed);
         let params = for_device(&case.params, usize::try_from(1 + seed % 3).unwrap(), Policy::Fifo);
         for slots in ["queue.depth=1", "queue.depth=3"] {

@@ -1,6 +1,7 @@
 //! The naive reference of scheduling that knows the buffer and the chips: the worked examples of
 //! its publication, the hazards of the published dependency rule, and laws on random runs.
 
+use crate::common::seeds;
 use crate::naive_cache::cases::Case;
 use crate::naive_cache::{Outcome, Params, Policy, Req, one_pass, random_case, run};
 
@@ -105,7 +106,7 @@ fn dependencies_are_those_of_pages_shared_with_a_write() {
 #[test]
 fn laws_hold_on_random_cases() {
     let (mut flying, mut by_slot, mut larger) = (0, 0, 0);
-    for seed in 0..400 {
+    for seed in seeds(0..400) {
         let case = random_case(seed);
         let Case { params, trace } = &case;
         let out = run(params, trace);

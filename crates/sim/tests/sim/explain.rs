@@ -1,7 +1,7 @@
 //! Every nanosecond of a latency has a reason, and the right one: scenarios small enough to work
 //! out by hand, and sums over random runs.
 
-use crate::common::{Random, record, request, settings};
+use crate::common::{Random, record, request, seeds, settings};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Flags, Request, RequestOp};
@@ -306,7 +306,7 @@ fn check_parts(done: &RequestDone, transfer_ns: u64, context: &str) {
 #[test]
 fn parts_of_random_requests_add_up() {
     let mut sums = Parts::default();
-    for seed in 0..150 {
+    for seed in seeds(0..150) {
         let mut random = Random(seed);
         let keys = random_keys(&mut random);
         let settings = settings(&keys);

@@ -1,7 +1,7 @@
 //! The host interface: queue depths, arbitration and the link.
 
 use crate::common::phases::{Bench, latency, named, pacing, sixteen_dies as device, stream};
-use crate::common::{Random, record, request, settings};
+use crate::common::{Random, record, request, seeds, settings};
 use flashyard_core::host::HostPolicyName;
 use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Flags, Request, RequestOp};
@@ -229,7 +229,7 @@ fn generous_limits_change_no_result() {
 /// Every combination under the checker: parts add up, data stay sound.
 #[test]
 fn random_interfaces_keep_every_rule() {
-    for seed in 0..60 {
+    for seed in seeds(0..60) {
         let mut random = Random(seed);
         let mut keys = vec![
             format!("interface.queue_depth={}", random.pick(&[0, 1, 4, 32])),

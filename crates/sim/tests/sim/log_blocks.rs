@@ -1,7 +1,7 @@
 //! Block mapping, BAST, FAST and LAST on a device that does one thing at a time: worked examples,
 //! each small enough to follow by hand, and runs that two other implementations agree on.
 
-use crate::common::Random;
+use crate::common::{Random, seeds};
 use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Time;
@@ -581,7 +581,7 @@ fn watching_moves_no_result() {
         "gc.idle_us=4000",
         "ftl.finish=true",
     ];
-    for seed in 0..120 {
+    for seed in seeds(0..120) {
         let mut random = Random(seed);
         let drawn = [
             format!("ftl.scheme={}", random.pick(PLANNING)),

@@ -1,7 +1,7 @@
 //! The simulator against a naive re-implementation of the published policies that shares no code
 //! with it: every command, every queue entry, every completion of thousands of random runs.
 
-use crate::common::{Random, read, record, request, settings, write};
+use crate::common::{Random, read, record, request, seeds, settings, write};
 use flashyard_core::request::RequestOp;
 
 const POLICIES: [(&str, crate::naive::Policy); 6] = [
@@ -147,7 +147,7 @@ fn compare(case: &Case, name: &str, policy: crate::naive::Policy) {
 /// Catches any difference from the published rules, in order, timing, priority or re-keying.
 #[test]
 fn random_runs_equal_the_naive_implementation() {
-    for seed in 0..600 {
+    for seed in seeds(0..600) {
         let case = random_case(&mut Random(seed));
         for (name, policy) in POLICIES {
             let result = std::panic::catch_unwind(|| compare(&case, name, policy));

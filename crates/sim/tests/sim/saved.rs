@@ -1,7 +1,7 @@
 //! Saving and restoring: the continued run is the uninterrupted one, byte for byte.
 
 use crate::common::phases::{Bench, named, pacing};
-use crate::common::{Random, request, restored, saved, settings, try_settings};
+use crate::common::{Random, request, restored, saved, seeds, settings, try_settings};
 use flashyard_core::host::HostPolicyName;
 use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Request, RequestOp};
@@ -82,7 +82,7 @@ fn streams<'a>(lists: &'a [Vec<Request>], kinds: &[Pacing]) -> Vec<Stream<'a, In
 #[test]
 fn a_restored_device_goes_on_as_if_it_had_not_stopped() {
     let mut collected = 0;
-    for seed in 0..40 {
+    for seed in seeds(0..40) {
         let mut random = Random(seed);
         let settings = random_settings(&mut random);
         let count = random.pick(&[40, 700]);

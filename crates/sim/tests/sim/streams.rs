@@ -1,7 +1,7 @@
 //! Streams and phases: when requests are issued, what ends a phase, and what counts.
 
 use crate::common::phases::{Bench, device, latency, mixed, named, pacing, stream};
-use crate::common::{Random, collecting, record, request};
+use crate::common::{Random, collecting, record, request, seeds};
 use flashyard_core::key::Key;
 use flashyard_core::policy::PolicyName;
 use flashyard_core::quantity::Ppm;
@@ -285,7 +285,7 @@ fn a_stable_phase_has_settled() {
 /// Several pacings and phases under the checker, with every latency explained.
 #[test]
 fn random_phases_keep_every_rule() {
-    for seed in 0..40 {
+    for seed in seeds(0..40) {
         let mut random = Random(seed);
         let policy = random.pick(PolicyName::WORDS);
         let depth = random.pick(&[2, 16, 256]);

@@ -24,11 +24,30 @@ use flashyard_sim::saved::RestoreError;
 use std::convert::Infallible;
 use std::ops::Range;
 
-/// The seeds to run: the usual ones, or those of `SEEDS=first..end`.
-pub fn seeds(usual: Range<u64>) -> Range<u64> {
-    let Ok(asked) = std::env::var("SEEDS") else { return usual };
-    let (first, end) = asked.split_once("..").expect("SEEDS=first..end");
-    first.parse().expect("a seed")..end.parse().expect("a seed")
+/// Which seeds random tests run: a third of all, every one with `SEEDS=all`, or those of
+/// `SEEDS=first..end`.
+pub fn seeds(all: Range<u64>) -> Range<u64> {
+    let third = all.start..all.start + (all.end - all.start).div_ceil(3);
+    asked_seeds(&all).unwrap_or(third)
+}
+
+/// The same without a third: all are run with each change.
+pub fn every_seed(all: Range<u64>) -> Range<u64> {
+    asked_seeds(&all).unwrap_or(all)
+}
+
+/// Whether other seeds are asked for than those whose sums tests know.
+pub fn seeds_are_given() -> bool {
+    std::env::var("SEEDS").is_ok_and(|asked| asked != "all")
+}
+
+fn asked_seeds(all: &Range<u64>) -> Option<Range<u64>> {
+    let asked = std::env::var("SEEDS").ok()?;
+    if asked == "all" {
+        return Some(all.clone());
+    }
+    let (first, end) = asked.split_once("..").expect("SEEDS=all or SEEDS=first..end");
+    Some(first.parse().expect("a seed")..end.parse().expect("a seed"))
 }
 
 /// Splitmix64.
