@@ -15,7 +15,7 @@ fuzz_target!(|data: &[u8]| {
         assert!(!problem.to_string().is_empty());
     }
     // Keys that were read before a problem stay, so every device is checked as a whole.
-    if let Ok(settings) = Settings::new(keys) {
+    if let Ok(settings) = Settings::new(keys.clone()) {
         assert!(settings.capacity_sectors() > 0);
     }
     let mut again = DeviceKeys::default();

@@ -195,11 +195,11 @@ typedef struct {
  */
 typedef struct {
     /**
-     * The name that `policy.command` chooses it by.
+     * The name that `policy.command` chooses it by; it is copied.
      */
     const char *name;
     /**
-     * What its function gets first.
+     * What its function gets first. Nothing uses it once the device and its copies are closed.
      */
     void *context;
     /**
@@ -278,11 +278,11 @@ typedef struct {
  */
 typedef struct {
     /**
-     * The name that `channel.arbitration` chooses it by.
+     * The name that `channel.arbitration` chooses it by; it is copied.
      */
     const char *name;
     /**
-     * What its function gets first.
+     * What its function gets first. Nothing uses it once the device and its copies are closed.
      */
     void *context;
     /**

@@ -58,9 +58,9 @@ pub struct FyPlacement {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct FyCommandPolicy {
-    /// The name that `policy.command` chooses it by.
+    /// The name that `policy.command` chooses it by; it is copied.
     pub name: *const c_char,
-    /// What its function gets first.
+    /// What its function gets first. Nothing uses it once the device and its copies are closed.
     pub context: *mut c_void,
     /// Its queues, from 1 to 16.
     pub queues: u32,
@@ -116,9 +116,9 @@ pub struct FyChannel {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct FyBusPolicy {
-    /// The name that `channel.arbitration` chooses it by.
+    /// The name that `channel.arbitration` chooses it by; it is copied.
     pub name: *const c_char,
-    /// What its function gets first.
+    /// What its function gets first. Nothing uses it once the device and its copies are closed.
     pub context: *mut c_void,
     /// The chip whose request is sent, one that is present; a negative number leaves the bus idle
     /// until something changes.
@@ -271,16 +271,16 @@ pub(crate) unsafe fn parts(options: &FyOptions) -> Result<OwnParts, String> {
         let made = BusInC { context: Context(policy.context), pick };
         parts = parts.bus_policy(name, "A policy in C.", move |_: NoKeys| made);
     }
-    Ok(parts.keep())
+    Ok(parts.share())
 }
 
-/// The name of a policy, kept as long as the program runs, as the list of parts is.
+/// The name of a policy.
 ///
 /// # Safety
 ///
 /// The pointer is as `FyOptions` says.
-unsafe fn name(pointer: *const c_char) -> Result<&'static str, String> {
+unsafe fn name(pointer: *const c_char) -> Result<String, String> {
     // SAFETY: the caller promises it.
     let name = unsafe { text(pointer) }.ok_or("a policy has no name")?;
-    Ok(Box::leak(name.into()))
+    Ok(name.to_string())
 }

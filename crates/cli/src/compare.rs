@@ -60,10 +60,10 @@ const SHOWN: [&str; 28] = [
 ];
 
 /// Runs `flashyard compare`.
-pub(crate) fn run(args: &CompareArgs, own: OwnParts) -> Result<()> {
+pub(crate) fn run(args: &CompareArgs, own: &OwnParts) -> Result<()> {
     let axes = args.vary.iter().map(|vary| Axis::parse("--vary", vary));
     let points = axis::combinations("--vary", &axes.collect::<Result<Vec<_>>>()?)?;
-    let (bases, mut runs) = (Bases::new(own), Vec::<Run>::new());
+    let (bases, mut runs) = (Bases::new(own.clone()), Vec::<Run>::new());
     for point in points {
         let inputs = points::inputs(&bases, &args.input.selection(), "--vary", &point)?;
         refuse_standard_input("compare", &inputs)?;
@@ -74,7 +74,8 @@ pub(crate) fn run(args: &CompareArgs, own: OwnParts) -> Result<()> {
             if let Some(seed) = seed {
                 inputs.set_seed(seed);
             }
-            runs.push(Run { point: point.clone(), inputs, settings, prepare: None });
+            let (point, settings) = (point.clone(), settings.clone());
+            runs.push(Run { point, inputs, settings, prepare: None });
         }
     }
     let changes: BTreeSet<&String> = runs.iter().flat_map(|run| run.inputs.changes()).collect();

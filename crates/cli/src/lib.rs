@@ -93,7 +93,7 @@ fn run(command: &Command, mut parts: Parts) -> anyhow::Result<()> {
     if let Some(file) = command.microcode() {
         parts = flashyard_run::microcode::add(parts, file)?;
     }
-    let own = parts.keep();
+    let own = &parts.share();
     match command {
         Command::Run(args) => run::run(args, own),
         Command::Compare(args) => compare::run(args, own),

@@ -37,7 +37,7 @@ const MOST: [Listing; 4] =
     [Listing::Devices, Listing::Policies, Listing::Workloads, Listing::Formats];
 
 /// Runs `flashyard list`.
-pub(crate) fn run(args: &ListArgs, own: OwnParts) -> Result<()> {
+pub(crate) fn run(args: &ListArgs, own: &OwnParts) -> Result<()> {
     let word = args.of.as_deref();
     if args.what != Some(Listing::Ftls)
         && (!args.set.is_empty() || word.is_some() && args.what != Some(Listing::Keys))
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &ListArgs, own: OwnParts) -> Result<()> {
         let what = "list: only ftls takes a device and --set, and only keys a word; name one";
         return Err(wrong(what));
     }
-    let sections = AllSections::new(own);
+    let sections = AllSections::new(own.clone());
     match args.what {
         Some(Listing::Ftls) if args.json => print_json(&ftls::json(args, own)?),
         Some(Listing::Ftls) => print(&ftls::list(args, own)?),
@@ -75,7 +75,7 @@ fn as_json(list: &List) -> (String, Value) {
     (list.field.to_string(), list.rows.iter().map(row).collect())
 }
 
-fn lists(what: Listing, own: OwnParts) -> Vec<List> {
+fn lists(what: Listing, own: &OwnParts) -> Vec<List> {
     let rows = |all: &mut dyn Iterator<Item = (String, &'static str)>| -> Vec<(String, String)> {
         all.map(|(name, doc)| (name, first_sentence(doc))).collect()
     };
@@ -119,7 +119,7 @@ fn devices() -> Vec<(String, String)> {
 }
 
 /// Built-in policies and rules, and behind them the user's own.
-fn policies(own: OwnParts) -> Vec<List> {
+fn policies(own: &OwnParts) -> Vec<List> {
     let list = |field, title, built_in: &[Part], family: Family| {
         let built_in = built_in.iter().map(|(name, _, doc)| (*name, *doc));
         let all = built_in.chain(own.names(family));

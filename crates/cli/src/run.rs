@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Runs `flashyard run`.
-pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
+pub(crate) fn run(args: &RunArgs, own: &OwnParts) -> Result<()> {
     let Wanted { inputs, settings, whole, has_series } = wanted(args, own)?;
     let folder = args.out.as_deref().map(folder).transpose()?;
     let (mut observers, logs) = logs(args, &settings)?;
@@ -131,8 +131,8 @@ struct Wanted {
 }
 
 /// Resolves the arguments, and says what was changed that nobody named.
-fn wanted(args: &RunArgs, own: OwnParts) -> Result<Wanted> {
-    let mut inputs = Plan::new(&Bases::new(own), &args.input.selection(), &[])?;
+fn wanted(args: &RunArgs, own: &OwnParts) -> Result<Wanted> {
+    let mut inputs = Plan::new(&Bases::new(own.clone()), &args.input.selection(), &[])?;
     // A timeline shows power where measured time is simulated time.
     let whole = inputs.experiment().phases.len() == 1 && inputs.restore.is_none();
     if args.power.is_some() || (args.timeline.is_some() && whole) {

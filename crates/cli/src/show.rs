@@ -10,23 +10,23 @@ use flashyard_run::error::{is_toml, read_text, wrong};
 use flashyard_run::experiment::{Experiment, Origin, StreamPlan};
 use flashyard_run::plan::{Named, Plan, recognise};
 use flashyard_run::presets::{DEFAULT_DEVICE, DEFAULT_WORKLOAD};
-use flashyard_sim::config::{DeviceKeys, Sections, Settings, show_value};
+use flashyard_sim::config::{Sections, Settings, WordList, show_value};
 use flashyard_sim::device::PhaseKeys;
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::stream::StreamKeys;
 
 /// Runs `flashyard show`.
-pub(crate) fn run(args: &ShowArgs, own: OwnParts) -> Result<()> {
+pub(crate) fn run(args: &ShowArgs, own: &OwnParts) -> Result<()> {
     let layer = args.ftl.iter().map(|name| ("--ftl", format!("ftl={name}")));
     let size = args.capacity.iter().map(|size| ("--capacity", format!("capacity={size}")));
     let set = args.set.iter().map(|setting| ("--set", setting.clone()));
     let set: Vec<_> = layer.chain(size).chain(set).collect();
     match recognise(args.name.as_deref().unwrap_or(DEFAULT_DEVICE))? {
         Named::Device(name) => {
-            let inputs = Plan::load(own, &name, DEFAULT_WORKLOAD, &set)?;
+            let inputs = Plan::load(own.clone(), &name, DEFAULT_WORKLOAD, &set)?;
             let settings = inputs.settings()?;
             inputs.changes().iter().for_each(|change| remark(&format!("note: {change}")));
-            print(&device(&inputs, &settings, args.all, own))
+            print(&device(&inputs, &settings, args.all))
         }
         Named::Workload(name) if is_toml(&name) => {
             if !set.is_empty() || args.all {
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &ShowArgs, own: OwnParts) -> Result<()> {
             print(&read_text(&name)?)
         }
         Named::Workload(name) => {
-            let inputs = Plan::load(own, DEFAULT_DEVICE, &name, &set)?;
+            let inputs = Plan::load(own.clone(), DEFAULT_DEVICE, &name, &set)?;
             print(&workload(inputs.experiment()))
         }
     }
@@ -64,7 +64,7 @@ fn string(name: &str, text: &str) -> String {
 }
 
 /// A key with its value and a comment: beside it, or above it where that does not fit.
-fn assignment(key: &Key, value: Value, comment: &str) -> String {
+fn assignment(key: &Key<impl WordList>, value: Value, comment: &str) -> String {
     let shown = show_value(&key.kind, value);
     let shown = if matches!(key.kind, Kind::Choice(_)) { format!("\"{shown}\"") } else { shown };
     let line = format!("{} = {shown}", key.name);
@@ -78,7 +78,7 @@ fn assignment(key: &Key, value: Value, comment: &str) -> String {
 }
 
 /// A device file that gives the same device.
-fn device(inputs: &Plan, settings: &Settings, every: bool, own: OwnParts) -> String {
+fn device(inputs: &Plan, settings: &Settings, every: bool) -> String {
     let (keys, description) = (&inputs.sections.device, &inputs.description);
     let mut text = String::new();
     for name in NOTES {
@@ -91,7 +91,7 @@ fn device(inputs: &Plan, settings: &Settings, every: bool, own: OwnParts) -> Str
     text +=
         &format!("# The host sees {:.3} GB ({:.3} GiB).\n", bytes / 1e9, bytes / 1_073_741_824.0);
     text += "base = \"none\" # keys that are not here have the defaults of list keys\n";
-    let defaults = DeviceKeys::with_own(own);
+    let defaults = keys.defaults();
     for (section, listed, doc) in keys.sections() {
         if !keys.has_section(&section) {
             continue;
@@ -107,7 +107,7 @@ fn device(inputs: &Plan, settings: &Settings, every: bool, own: OwnParts) -> Str
                 None if is_default => continue,
                 None => "",
             };
-            lines += &assignment(key, value, comment);
+            lines += &assignment(&key, value, comment);
         }
         if section == "gc" && !lines.is_empty() {
             lines += &thresholds(settings);
@@ -172,7 +172,7 @@ fn differing(
 }
 
 /// A key with what it is as its comment.
-fn described(key: &Key, value: Value) -> String {
+fn described(key: &Key<impl WordList>, value: Value) -> String {
     let doc = key.doc.trim();
     let doc = doc.split_once(". ").map_or(doc, |(first, _)| first).trim_end_matches('.');
     let comment = match key.kind {
@@ -200,7 +200,7 @@ fn origin(stream: &StreamPlan, inside: &str) -> String {
     if !matches!(stream.origin, Origin::Raw(Some(_))) {
         for key in StreamPlan::section(part).0 {
             let value = stream.get(part, key.name).expect("a listed key has a value");
-            text += &described(key, value);
+            text += &described(&key, value);
         }
     }
     let defaults = StreamKeys::default();

@@ -6,9 +6,10 @@
 use crate::quantity::{Bytes, Micro, Milli, Ppm, Sectors};
 use crate::units::Span;
 
-/// What a key accepts.
+/// What a key accepts. `W` is how it holds its words: tables of keys hold those that are built in;
+/// whoever adds others lists the key with a `W` of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum Kind<W = &'static [&'static str]> {
     /// `true` or `false`.
     Bool,
     /// A number in `unit`; multiplied by `scale` it must be an integer in `min..=max`.
@@ -23,7 +24,18 @@ pub enum Kind {
         max: u64,
     },
     /// One of a few words.
-    Choice(&'static [&'static str]),
+    Choice(W),
+}
+
+impl<W> Kind<W> {
+    /// The same with its words held otherwise.
+    pub fn with_words<V>(self, hold: impl FnOnce(W) -> V) -> Kind<V> {
+        match self {
+            Self::Bool => Kind::Bool,
+            Self::Number { unit, scale, min, max } => Kind::Number { unit, scale, min, max },
+            Self::Choice(words) => Kind::Choice(hold(words)),
+        }
+    }
 }
 
 impl Kind {
@@ -59,21 +71,29 @@ pub enum Value {
     Choice(usize),
 }
 
-/// One configuration key.
+/// One configuration key; see [`Kind`] for `W`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Key {
+pub struct Key<W = &'static [&'static str]> {
     /// Its name inside its section.
     pub name: &'static str,
     /// What it means; the first sentence is the help line.
     pub doc: &'static str,
     /// What it accepts.
-    pub kind: Kind,
+    pub kind: Kind<W>,
     /// Where the default comes from: a paper, a standard, a formula, or "assumed".
     pub source: &'static str,
     /// Another value, as written in a file, that changes some result ...
     pub flip: &'static str,
     /// ... of a run with these settings (`section.key=value`).
     pub with: &'static [&'static str],
+}
+
+impl<W> Key<W> {
+    /// The same with its words held otherwise.
+    pub fn with_words<V>(self, hold: impl FnOnce(W) -> V) -> Key<V> {
+        let Self { name, doc, kind, source, flip, with } = self;
+        Key { name, doc, kind: kind.with_words(hold), source, flip, with }
+    }
 }
 
 /// What a Rust type holds of a key.

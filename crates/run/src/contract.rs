@@ -5,8 +5,8 @@ use crate::experiment::{PhasePlan, StreamPlan};
 use crate::hash::hex;
 use crate::plan::Plan;
 use crate::verdict;
-use flashyard_core::key::{Key, Kind, Value as KeyValue};
-use flashyard_sim::config::{Sections, show_value};
+use flashyard_core::key::{Kind, Value as KeyValue};
+use flashyard_sim::config::{KeyList, Sections, WordList, show_value};
 use flashyard_sim::device::PhaseKeys;
 use flashyard_sim::report::Report;
 use serde_json::{Map, Value, json};
@@ -89,7 +89,7 @@ pub fn plan(inputs: &Plan) -> Value {
     let phase = |phase: &PhasePlan| {
         json!({
             "name": phase.name,
-            "phase": keys(PhaseKeys::KEYS, |key| phase.keys.get(key)),
+            "phase": keys(KeyList::new(PhaseKeys::KEYS), |key| phase.keys.get(key)),
             "streams": phase.streams.iter().map(stream).collect::<Vec<_>>(),
         })
     };
@@ -103,14 +103,14 @@ pub fn settings(sections: &dyn Sections, has_section: impl Fn(&str) -> bool) -> 
     for (section, listed, _) in sections.sections() {
         if !listed.is_empty() && has_section(&section) {
             let values = keys(listed, |key| sections.get(&section, key));
-            all.insert(section, values);
+            all.insert(section.into_owned(), values);
         }
     }
     Value::Object(all)
 }
 
 /// Keys with their values, numbers in the unit that the key's name says.
-fn keys(keys: &[Key], get: impl Fn(&str) -> Option<KeyValue>) -> Value {
+fn keys(keys: KeyList<'_>, get: impl Fn(&str) -> Option<KeyValue>) -> Value {
     let values = keys.iter().map(|key| {
         let value = get(key.name).expect("a listed key has a value");
         (key.name.to_string(), setting(&key.kind, value))
@@ -118,7 +118,7 @@ fn keys(keys: &[Key], get: impl Fn(&str) -> Option<KeyValue>) -> Value {
     Value::Object(values.collect())
 }
 
-fn setting(kind: &Kind, value: KeyValue) -> Value {
+fn setting(kind: &Kind<impl WordList>, value: KeyValue) -> Value {
     let text = show_value(kind, value);
     match value {
         KeyValue::Bool(value) => value.into(),

@@ -8,10 +8,10 @@
 use crate::error::{workload_error, wrong};
 use crate::presets::DEFAULT_WORKLOAD;
 use anyhow::Result;
-use flashyard_core::key::{Key, Value};
+use flashyard_core::key::Value;
 use flashyard_core::quantity::Ppm;
 use flashyard_core::request::Request;
-use flashyard_sim::config::{Sections, Settings};
+use flashyard_sim::config::{KeyList, Section, Sections, Settings};
 use flashyard_sim::device::PhaseKeys;
 use flashyard_sim::stream::{Pacing, StreamKeys};
 use flashyard_workload::files::{BuiltInFiles, Files, FilesKeys};
@@ -282,8 +282,8 @@ impl StreamPlan {
     }
 
     /// The keys of one of its sections, and what the section is.
-    pub fn section(part: &str) -> (&'static [Key], &'static str) {
-        match part {
+    pub fn section(part: &str) -> (KeyList<'static>, &'static str) {
+        let (keys, doc) = match part {
             "trace" => (TraceKeys::KEYS, "How a trace is read."),
             "generator" => (GeneratorKeys::KEYS, "A generated workload."),
             "pattern" => (PatternKeys::KEYS, "A device benchmark."),
@@ -294,7 +294,8 @@ impl StreamPlan {
                 (RawKeys::KEYS, "Raw operations: erases, programs and reads of physical places.")
             }
             _ => (StreamKeys::KEYS, "When the requests of a workload are issued."),
-        }
+        };
+        (KeyList::new(keys), doc)
     }
 
     /// Sets a key of a section of the stream; whether there is such a key that takes this value.
@@ -604,14 +605,15 @@ fn ranges(section: &str, keys: &StreamKeys) -> Vec<String> {
 }
 
 impl Sections for Experiment {
-    fn sections(&self) -> Vec<(String, &'static [Key], &'static str)> {
-        let section = |(name, owner)| match owner {
-            Owner::Phase(_) => (name, PhaseKeys::KEYS, "What ends a phase, and whether it counts."),
-            Owner::Files => (name, FilesKeys::KEYS, StreamPlan::section("files").1),
-            Owner::Stream(_, _, part) => {
-                let (keys, doc) = StreamPlan::section(part);
-                (name, keys, doc)
-            }
+    fn sections(&self) -> Vec<Section<'_>> {
+        let phase = (KeyList::new(PhaseKeys::KEYS), "What ends a phase, and whether it counts.");
+        let section = |(name, owner): (String, Owner)| {
+            let (keys, doc) = match owner {
+                Owner::Phase(_) => phase,
+                Owner::Files => StreamPlan::section("files"),
+                Owner::Stream(_, _, part) => StreamPlan::section(part),
+            };
+            (name.into(), keys, doc)
         };
         self.owners().into_iter().map(section).collect()
     }

@@ -8,10 +8,10 @@ use crate::memory::Need;
 use crate::presets::{self, DEFAULT_DEVICE, DEFAULT_WORKLOAD};
 use crate::workload_file;
 use anyhow::Result;
-use flashyard_core::key::{Key, Value};
+use flashyard_core::key::Value;
 use flashyard_core::units::Span;
 use flashyard_sim::config::{
-    ConfigError, DeviceKeys, Problem, Sections, Settings, apply_setting, show_value,
+    ConfigError, DeviceKeys, Problem, Section, Sections, Settings, apply_setting,
 };
 use flashyard_sim::own::OwnParts;
 use flashyard_workload::random::stream_seed;
@@ -55,7 +55,7 @@ impl AllSections {
 }
 
 impl Sections for AllSections {
-    fn sections(&self) -> Vec<(String, &'static [Key], &'static str)> {
+    fn sections(&self) -> Vec<Section<'_>> {
         let mut all = self.device.sections();
         all.extend(self.workload.sections());
         all
@@ -217,7 +217,7 @@ impl Bases {
         if let Some(base) = known.get(&names) {
             return Ok(Arc::clone(base));
         }
-        let base = Arc::new(Base::named(self.own, device, workload)?);
+        let base = Arc::new(Base::named(self.own.clone(), device, workload)?);
         known.insert(names, Arc::clone(&base));
         Ok(base)
     }
@@ -287,10 +287,7 @@ impl Plan {
     /// The value of a key, `section.key`, as files have it.
     pub fn shown(&self, path: &str) -> Option<String> {
         let (section, name) = path.rsplit_once('.')?;
-        let sections = self.sections.sections();
-        let (_, keys, _) = sections.iter().find(|(known, ..)| known == section)?;
-        let key = keys.iter().find(|key| key.name == name)?;
-        Some(show_value(&key.kind, self.sections.get(section, name)?))
+        self.sections.shown(section, name)
     }
 
     /// A device that has no power meter gets one that takes a sample every millisecond.
@@ -361,7 +358,7 @@ impl Plan {
 
     /// The checked device.
     pub fn settings(&self) -> Result<Settings> {
-        Settings::new(self.sections.device).map_err(|error| {
+        Settings::new(self.sections.device.clone()).map_err(|error| {
             let place = format!("device {}", self.device_name);
             // What rules a layer out that was chosen by name is one reason; others follow from it.
             if let Some(option) = &self.description.layer {

@@ -10,9 +10,10 @@ use crate::error::{is_toml, read_text, wrong};
 use crate::experiment::{BufferLine, Experiment, Origin, PhasePlan, StreamPlan, phase_name};
 use crate::profile;
 use anyhow::Result;
-use flashyard_core::key::{Key, Value};
+use flashyard_core::key::Value;
 use flashyard_sim::config::{
-    Extras, Item, Problem, Sections, Table, line_of_item, nearest, parse_toml, read_table,
+    Extras, Item, KeyList, Problem, Section, Sections, Table, line_of_item, nearest, parse_toml,
+    read_table,
 };
 use flashyard_sim::device::PhaseKeys;
 use flashyard_workload::files::BuiltInFiles;
@@ -137,18 +138,12 @@ impl Keys {
 }
 
 impl Sections for Keys {
-    fn sections(&self) -> Vec<(String, &'static [Key], &'static str)> {
+    fn sections(&self) -> Vec<Section<'_>> {
         let (phase, stream) = self.names();
-        let mut all: Vec<(String, &'static [Key], &'static str)> = ORIGINS
-            .iter()
-            .map(|part| ((*part).to_string(), StreamPlan::section(part).0, ""))
-            .collect();
-        let own = [
-            phase.map(|name| (name.to_string(), PhaseKeys::KEYS, "")),
-            stream.map(|name| (name.to_string(), StreamPlan::section("stream").0, "")),
-        ];
-        all.extend(own.into_iter().flatten());
-        all
+        let parts = ORIGINS.iter().map(|part| (*part, StreamPlan::section(part).0));
+        let phase = phase.map(|name| (name, KeyList::new(PhaseKeys::KEYS)));
+        let stream = stream.map(|name| (name, StreamPlan::section("stream").0));
+        parts.chain(phase).chain(stream).map(|(name, keys)| (name.into(), keys, "")).collect()
     }
 
     fn set(&mut self, section: &str, key: &str, value: Value) -> bool {

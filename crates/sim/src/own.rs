@@ -1,9 +1,10 @@
 //! A user's own parts: policies, rules and translation layers from another crate, which then have
 //! names and keys like built-in ones.
 //!
-//! [`Parts`] lists them; [`Parts::keep`] makes it [`OwnParts`], a handle that can be copied;
+//! [`Parts`] lists them; [`Parts::share`] makes it [`OwnParts`], a handle on the list;
 //! [`DeviceKeys::with_own`](crate::config::DeviceKeys::with_own) gives them to a device. Whatever
-//! reads, checks, echoes or lists keys knows them from then on.
+//! reads, checks, echoes or lists keys knows them from then on. The list is freed with the last of
+//! its handles; keys, settings and devices have one each.
 //!
 //! ```
 //! use flashyard_core::policy::{CommandPolicy, CommandView, Placement};
@@ -28,7 +29,7 @@
 //!
 //! let parts = Parts::new();
 //! let parts = parts.command_policy("newest-first", "The newest.", |keys: NewestFirst| keys);
-//! let mut keys = DeviceKeys::with_own(parts.keep());
+//! let mut keys = DeviceKeys::with_own(parts.share());
 //! let mut problems = Vec::new();
 //! apply_setting("--set", "policy.command=newest-first", &mut keys, &mut problems);
 //! assert_eq!(problems, []);
@@ -36,10 +37,7 @@
 //! # drop(device);
 //! ```
 
-use crate::config::{
-    BusKeys, BusTiming, ChannelKeys, DeviceKeys, FtlKeys, GcKeys, HostChoice, PolicyChoice,
-    Sections,
-};
+use crate::config::{BusTiming, DeviceKeys, KeyList, Section, Sections};
 use crate::ftl::log::{BoxedScheme, Scheme, SchemeName};
 use crate::ftl::victim::{OwnRule, VictimName, VictimRule};
 use crate::policy::{OwnBusPolicy, OwnHostPolicy, OwnPolicy};
@@ -93,15 +91,15 @@ impl Family {
         }
     }
 
-    /// The keys of its section, and the built-in names.
-    const fn built_in(self) -> (&'static [Key], &'static [&'static str]) {
+    /// The built-in names.
+    const fn built_in(self) -> &'static [&'static str] {
         match self {
-            Self::CommandPolicy => (PolicyChoice::KEYS, PolicyName::WORDS),
-            Self::HostPolicy => (HostChoice::KEYS, HostPolicyName::WORDS),
-            Self::BusPolicy => (ChannelKeys::KEYS, BusPolicyName::WORDS),
-            Self::Sequencer => (BusKeys::KEYS, BusTiming::WORDS),
-            Self::VictimRule => (GcKeys::KEYS, VictimName::WORDS),
-            Self::Scheme => (FtlKeys::KEYS, SchemeName::WORDS),
+            Self::CommandPolicy => PolicyName::WORDS,
+            Self::HostPolicy => HostPolicyName::WORDS,
+            Self::BusPolicy => BusPolicyName::WORDS,
+            Self::Sequencer => BusTiming::WORDS,
+            Self::VictimRule => VictimName::WORDS,
+            Self::Scheme => SchemeName::WORDS,
         }
     }
 }
@@ -136,8 +134,8 @@ impl Make {
 }
 
 struct Part {
-    name: &'static str,
-    doc: &'static str,
+    name: String,
+    doc: String,
     keys: &'static [Key],
     /// The place of its first key among those of all parts.
     first: usize,
@@ -149,7 +147,7 @@ impl Part {
     /// Whether `section` is that of its keys.
     fn has_section(&self, section: &str) -> bool {
         let (family, _) = self.make.family().chooser();
-        section.split_once('.') == Some((family, self.name))
+        section.split_once('.') == Some((family, &self.name))
     }
 
     fn values<'a>(&self, all: &'a [u64]) -> &'a [u64] {
@@ -175,8 +173,6 @@ impl Part {
 #[derive(Default)]
 pub struct Parts {
     parts: Vec<Part>,
-    /// Keys that choose a part, with the names of own ones, by section.
-    choosers: Vec<(&'static str, &'static [Key])>,
 }
 
 impl Parts {
@@ -189,8 +185,8 @@ impl Parts {
     #[must_use]
     pub fn command_policy<K, P>(
         self,
-        name: &'static str,
-        doc: &'static str,
+        name: impl Into<String>,
+        doc: impl Into<String>,
         make: impl Fn(K) -> P + Send + Sync + 'static,
     ) -> Self
     where
@@ -198,15 +194,15 @@ impl Parts {
         P: CommandPolicy + Send + Sync + 'static,
     {
         let make = move |values: &[u64]| -> OwnPolicy { Arc::new(make(keys_of(values))) };
-        self.add::<K>(name, doc, Make::CommandPolicy(Box::new(make)))
+        self.add::<K>(name.into(), doc.into(), Make::CommandPolicy(Box::new(make)))
     }
 
     /// Adds a host policy, for `host.policy`; its keys are in `[host.NAME]`.
     #[must_use]
     pub fn host_policy<K, P>(
         self,
-        name: &'static str,
-        doc: &'static str,
+        name: impl Into<String>,
+        doc: impl Into<String>,
         make: impl Fn(K) -> P + Send + Sync + 'static,
     ) -> Self
     where
@@ -214,15 +210,15 @@ impl Parts {
         P: HostPolicy + Send + Sync + 'static,
     {
         let make = move |values: &[u64]| -> OwnHostPolicy { Arc::new(make(keys_of(values))) };
-        self.add::<K>(name, doc, Make::HostPolicy(Box::new(make)))
+        self.add::<K>(name.into(), doc.into(), Make::HostPolicy(Box::new(make)))
     }
 
     /// Adds a bus policy, for `channel.arbitration`; its keys are in `[channel.NAME]`.
     #[must_use]
     pub fn bus_policy<K, P>(
         self,
-        name: &'static str,
-        doc: &'static str,
+        name: impl Into<String>,
+        doc: impl Into<String>,
         make: impl Fn(K) -> P + Send + Sync + 'static,
     ) -> Self
     where
@@ -230,7 +226,7 @@ impl Parts {
         P: BusPolicy + Send + Sync + 'static,
     {
         let make = move |values: &[u64]| -> OwnBusPolicy { Arc::new(make(keys_of(values))) };
-        self.add::<K>(name, doc, Make::BusPolicy(Box::new(make)))
+        self.add::<K>(name.into(), doc.into(), Make::BusPolicy(Box::new(make)))
     }
 
     /// Adds a sequencer, which says how long bus requests take, for `bus.timing`; its keys are in
@@ -238,8 +234,8 @@ impl Parts {
     #[must_use]
     pub fn sequencer<K, S>(
         self,
-        name: &'static str,
-        doc: &'static str,
+        name: impl Into<String>,
+        doc: impl Into<String>,
         make: impl Fn(K) -> S + Send + Sync + 'static,
     ) -> Self
     where
@@ -248,15 +244,15 @@ impl Parts {
     {
         let make =
             move |values: &[u64]| -> OwnSequencer { Arc::new(Mutex::new(make(keys_of(values)))) };
-        self.add::<K>(name, doc, Make::Sequencer(Box::new(make)))
+        self.add::<K>(name.into(), doc.into(), Make::Sequencer(Box::new(make)))
     }
 
     /// Adds a rule for victims, for `gc.policy`; its keys are in `[gc.NAME]`.
     #[must_use]
     pub fn victim_rule<K, R>(
         self,
-        name: &'static str,
-        doc: &'static str,
+        name: impl Into<String>,
+        doc: impl Into<String>,
         make: impl Fn(K) -> R + Send + Sync + 'static,
     ) -> Self
     where
@@ -264,15 +260,15 @@ impl Parts {
         R: VictimRule + Send + Sync + 'static,
     {
         let make = move |values: &[u64]| -> OwnRule { Arc::new(make(keys_of(values))) };
-        self.add::<K>(name, doc, Make::VictimRule(Box::new(make)))
+        self.add::<K>(name.into(), doc.into(), Make::VictimRule(Box::new(make)))
     }
 
     /// Adds a mapping scheme, for `ftl.scheme`; its keys are in `[ftl.NAME]`.
     #[must_use]
     pub fn scheme<K, S>(
         self,
-        name: &'static str,
-        doc: &'static str,
+        name: impl Into<String>,
+        doc: impl Into<String>,
         make: impl Fn(K) -> S + Send + Sync + 'static,
     ) -> Self
     where
@@ -281,10 +277,10 @@ impl Parts {
     {
         let make =
             move |values: &[u64]| -> Box<dyn BoxedScheme> { Box::new(make(keys_of(values))) };
-        self.add::<K>(name, doc, Make::Scheme(Box::new(make)))
+        self.add::<K>(name.into(), doc.into(), Make::Scheme(Box::new(make)))
     }
 
-    fn add<K: Keys>(mut self, name: &'static str, doc: &'static str, make: Make) -> Self {
+    fn add<K: Keys>(mut self, name: String, doc: String, make: Make) -> Self {
         let (section, key) = make.family().chooser();
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
         assert!(
@@ -292,7 +288,7 @@ impl Parts {
             "{section}.{key}: {name:?} is no name; letters, digits, - and _ make one"
         );
         let path = format!("{section}.{name}");
-        let built_in = make.family().built_in().1.contains(&name)
+        let built_in = make.family().built_in().contains(&name.as_str())
             || DeviceKeys::default().sections().iter().any(|(known, ..)| *known == path);
         let twice = self.of(make.family()).any(|part| part.name == name);
         assert!(!built_in && !twice, "{section}.{key}: there is a {name} already");
@@ -310,24 +306,15 @@ impl Parts {
         self.parts.iter().filter(move |part| part.make.family() == family)
     }
 
-    /// Keeps the parts for as long as the program runs.
+    /// The name of each part of a family, and the line about it.
+    pub(crate) fn names(&self, family: Family) -> impl Iterator<Item = (&str, &str)> {
+        self.of(family).map(|part| (part.name.as_str(), part.doc.as_str()))
+    }
+
+    /// A handle on the parts, for all devices that shall know them.
     #[must_use]
-    pub fn keep(mut self) -> OwnParts {
-        for family in Family::ALL {
-            let own: Vec<_> = self.of(family).map(|part| part.name).collect();
-            if own.is_empty() {
-                continue;
-            }
-            let (section, chooser) = family.chooser();
-            let (keys, words) = family.built_in();
-            let words: &'static [&'static str] = [words, &own].concat().leak();
-            let own = |key: &Key| {
-                let kind = if key.name == chooser { Kind::Choice(words) } else { key.kind };
-                Key { kind, ..*key }
-            };
-            self.choosers.push((section, keys.iter().map(own).collect::<Vec<_>>().leak()));
-        }
-        OwnParts(Some(Box::leak(Box::new(self))))
+    pub fn share(self) -> OwnParts {
+        OwnParts(Some(Arc::new(self)))
     }
 }
 
@@ -368,28 +355,27 @@ fn unpack(kind: &Kind, value: u64) -> Value {
     }
 }
 
-/// Parts that stay for as long as the program runs, or none.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct OwnParts(Option<&'static Parts>);
+/// A handle on a list of parts, or none; its clones are handles on the same list.
+#[derive(Clone, Debug, Default)]
+pub struct OwnParts(Option<Arc<Parts>>);
 
 impl OwnParts {
     /// The name of each part of a family, and the line about it.
-    pub fn names(self, family: Family) -> impl Iterator<Item = (&'static str, &'static str)> {
-        let parts = self.0.into_iter().flat_map(move |parts| parts.of(family));
-        parts.map(|part| (part.name, part.doc))
+    pub fn names(&self, family: Family) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().flat_map(move |parts| parts.names(family))
     }
 
     /// The name of the part of this number.
-    pub(crate) fn name(self, family: Family, number: u8) -> &'static str {
-        self.make(family, number).name
+    pub(crate) fn name(&self, family: Family, number: u8) -> &str {
+        &self.part(family, number).name
     }
 
-    fn parts(self) -> &'static [Part] {
-        self.0.map_or(&[], |parts| &parts.parts)
+    fn parts(&self) -> &[Part] {
+        self.0.as_ref().map_or(&[], |parts| &parts.parts)
     }
 
-    fn make(self, family: Family, number: u8) -> &'static Part {
-        let mut parts = self.0.into_iter().flat_map(|parts| parts.of(family));
+    fn part(&self, family: Family, number: u8) -> &Part {
+        let mut parts = self.parts().iter().filter(|part| part.make.family() == family);
         parts.nth(number.into()).expect("a part that was chosen is in the list")
     }
 }
@@ -397,8 +383,8 @@ impl OwnParts {
 /// Two lists are the same when they are one.
 impl PartialEq for OwnParts {
     fn eq(&self, other: &Self) -> bool {
-        match (self.0, other.0) {
-            (Some(one), Some(other)) => std::ptr::eq(one, other),
+        match (&self.0, &other.0) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
             (one, other) => one.is_none() && other.is_none(),
         }
     }
@@ -407,7 +393,7 @@ impl PartialEq for OwnParts {
 impl Eq for OwnParts {}
 
 /// A user's own parts with the values of their keys: part of the keys of a device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnKeys {
     parts: OwnParts,
     values: [u64; MAX_KEYS],
@@ -425,21 +411,23 @@ impl OwnKeys {
     }
 
     /// The parts.
-    pub const fn parts(&self) -> OwnParts {
-        self.parts
+    pub const fn parts(&self) -> &OwnParts {
+        &self.parts
     }
 
     /// Adds the sections of own parts, and their names to the keys that choose one.
-    pub(crate) fn add_to(&self, all: &mut Vec<(String, &'static [Key], &'static str)>) {
-        let choosers = self.parts.0.into_iter().flat_map(|parts| &parts.choosers);
-        for (section, keys) in choosers {
-            for known in all.iter_mut().filter(|(known, ..)| known == section) {
-                known.1 = keys;
+    pub(crate) fn add_to<'a>(&'a self, all: &mut Vec<Section<'a>>) {
+        let Some(parts) = self.parts.0.as_deref() else { return };
+        for family in Family::ALL {
+            let (chooser, _) = family.chooser();
+            for (_, keys, _) in all.iter_mut().filter(|(known, ..)| known == chooser) {
+                *keys = keys.with_own(parts, family);
             }
         }
-        all.extend(self.parts.parts().iter().map(|part| {
+        all.extend(parts.parts.iter().map(|part| {
             let section = part.make.family().chooser().0;
-            (format!("{section}.{}", part.name), part.keys, part.doc)
+            let name = format!("{section}.{}", part.name);
+            (name.into(), KeyList::new(part.keys), part.doc.as_str())
         }));
     }
 
@@ -465,42 +453,42 @@ impl OwnKeys {
 
     /// The command policy of this number.
     pub(crate) fn command_policy(&self, number: u8) -> OwnPolicy {
-        let part = self.parts.make(Family::CommandPolicy, number);
+        let part = self.parts.part(Family::CommandPolicy, number);
         let Make::CommandPolicy(make) = &part.make else { unreachable!("of another family") };
         make(part.values(&self.values))
     }
 
     /// The host policy of this number.
     pub(crate) fn host_policy(&self, number: u8) -> OwnHostPolicy {
-        let part = self.parts.make(Family::HostPolicy, number);
+        let part = self.parts.part(Family::HostPolicy, number);
         let Make::HostPolicy(make) = &part.make else { unreachable!("of another family") };
         make(part.values(&self.values))
     }
 
     /// The bus policy of this number.
     pub(crate) fn bus_policy(&self, number: u8) -> OwnBusPolicy {
-        let part = self.parts.make(Family::BusPolicy, number);
+        let part = self.parts.part(Family::BusPolicy, number);
         let Make::BusPolicy(make) = &part.make else { unreachable!("of another family") };
         make(part.values(&self.values))
     }
 
     /// The sequencer of this number.
     pub(crate) fn sequencer(&self, number: u8) -> OwnSequencer {
-        let part = self.parts.make(Family::Sequencer, number);
+        let part = self.parts.part(Family::Sequencer, number);
         let Make::Sequencer(make) = &part.make else { unreachable!("of another family") };
         make(part.values(&self.values))
     }
 
     /// The rule for victims of this number.
     pub(crate) fn victim_rule(&self, number: u8) -> OwnRule {
-        let part = self.parts.make(Family::VictimRule, number);
+        let part = self.parts.part(Family::VictimRule, number);
         let Make::VictimRule(make) = &part.make else { unreachable!("of another family") };
         make(part.values(&self.values))
     }
 
     /// The mapping scheme of this number.
     pub(crate) fn scheme(&self, number: u8) -> Box<dyn BoxedScheme> {
-        let part = self.parts.make(Family::Scheme, number);
+        let part = self.parts.part(Family::Scheme, number);
         let Make::Scheme(make) = &part.make else { unreachable!("of another family") };
         make(part.values(&self.values))
     }

@@ -106,7 +106,7 @@ fn under(policy: &str, eviction: &str) -> Settings {
         apply_setting("--set", setting, keys, &mut problems);
     }
     assert_eq!(problems, []);
-    Settings::new(*keys).unwrap()
+    Settings::new(keys.clone()).unwrap()
 }
 
 /// A burst deeper than any later one, then small bursts that the device keeps up with. Each half

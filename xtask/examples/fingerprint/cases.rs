@@ -3,9 +3,9 @@
 use crate::generators::{devices, hosts, keys};
 use crate::simulate::{Found, Plan};
 use devices::Family;
-use flashyard_core::key::{Key, Kind};
+use flashyard_core::key::Kind;
 use flashyard_run::presets::DEVICES;
-use flashyard_sim::config::{DeviceKeys, Sections, Settings, read_toml};
+use flashyard_sim::config::{DeviceKeys, ListedKey, Sections, Settings, read_toml};
 use flashyard_sim::device::PhaseKeys;
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::stream::{Pacing, Stream, StreamKeys};
@@ -90,7 +90,7 @@ fn key_cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for (section, keys, _) in DeviceKeys::default().sections() {
         for key in keys {
-            let values = values(&section, key).into_iter();
+            let values = values(&section, &key).into_iter();
             let case = |value| Case::Key(key.with, format!("{section}.{}={value}", key.name));
             cases.extend(values.map(case));
         }
@@ -100,9 +100,9 @@ fn key_cases() -> Vec<Case> {
 
 /// The values of a key's cases. To fill and age the default device takes seconds; random devices
 /// are smaller, and have every initial state.
-fn values(section: &str, key: &Key) -> Vec<&'static str> {
+fn values<'a>(section: &str, key: &ListedKey<'a>) -> Vec<&'a str> {
     match key.kind {
-        Kind::Choice(words) if section != "state" => words.to_vec(),
+        Kind::Choice(words) if section != "state" => words.iter().collect(),
         _ => vec![key.flip],
     }
 }
@@ -121,7 +121,7 @@ impl fmt::Display for Case {
 
 impl Case {
     /// Runs the case; none where there can be no such device.
-    pub(crate) fn run(&self, parts: OwnParts) -> Option<Found> {
+    pub(crate) fn run(&self, parts: &OwnParts) -> Option<Found> {
         Some(match self {
             Self::Preset(_, text, workload) => run_preset(text, workload),
             Self::Key(with, setting) => return run_key(with, setting),

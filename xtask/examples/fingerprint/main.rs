@@ -31,7 +31,7 @@ use words::Words;
 fn main() -> io::Result<ExitCode> {
     let parts = generators::hosts::own_parts();
     let cases = cases::all();
-    let (lines, words) = run_all(parts, &cases);
+    let (lines, words) = run_all(&parts, &cases);
     let mut out = io::stdout().lock();
     for (case, line) in cases.iter().zip(&lines) {
         writeln!(out, "{case} {line}")?;
@@ -46,7 +46,7 @@ fn main() -> io::Result<ExitCode> {
 
 /// The hashes of each case, and the words of keys that their devices have. As many threads as there
 /// are processors take cases in order; nothing that they find depends on which one took which.
-fn run_all(parts: OwnParts, cases: &[Case]) -> (Vec<String>, Words) {
+fn run_all(parts: &OwnParts, cases: &[Case]) -> (Vec<String>, Words) {
     let next = AtomicUsize::new(0);
     let found = Mutex::new((vec![String::new(); cases.len()], Words::new()));
     let work = || {

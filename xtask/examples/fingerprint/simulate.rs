@@ -38,7 +38,7 @@ impl<'a, E: fmt::Debug, F: Fn() -> Vec<Stream<'a, E>>> Plan<'a, F> {
         let events = Events::default();
         let watched = self.once(Some(&events));
         assert!(report == watched, "an observer changes the report:\n{report}\n{watched}");
-        Found { report, events: events.hash(), settings: *self.settings }
+        Found { report, events: events.hash(), settings: self.settings.clone() }
     }
 
     fn once(&self, events: Option<&Events>) -> String {

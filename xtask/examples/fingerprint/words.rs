@@ -1,7 +1,7 @@
 //! Which words of which keys the cases have: every part must be in one of them at least.
 
 use flashyard_core::key::{Kind, Value};
-use flashyard_sim::config::{DeviceKeys, Sections, Settings};
+use flashyard_sim::config::{DeviceKeys, Sections, Settings, show_value};
 use std::collections::BTreeSet;
 
 /// Words of keys that devices have, as `section.key=word`.
@@ -17,10 +17,9 @@ impl Words {
     pub(crate) fn add(&mut self, settings: &Settings) {
         for (section, keys, _) in settings.keys.sections() {
             for key in keys {
-                if let (Kind::Choice(words), Some(Value::Choice(place))) =
-                    (key.kind, settings.keys.get(&section, key.name))
-                {
-                    self.0.insert(format!("{section}.{}={}", key.name, words[place]));
+                if let Some(value @ Value::Choice(_)) = settings.keys.get(&section, key.name) {
+                    let word = show_value(&key.kind, value);
+                    self.0.insert(format!("{section}.{}={word}", key.name));
                 }
             }
         }

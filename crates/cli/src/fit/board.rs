@@ -42,7 +42,7 @@ impl Row {
 }
 
 /// Runs `flashyard board`.
-pub(crate) fn board(args: &BoardArgs, own: OwnParts) -> Result<()> {
+pub(crate) fn board(args: &BoardArgs, own: &OwnParts) -> Result<()> {
     let mut rows = Vec::new();
     for file in files(&args.directory)? {
         let path = file.to_string_lossy();
@@ -112,9 +112,9 @@ fn drives(file: &Path, cells: Vec<Cell>) -> Vec<(String, Vec<Cell>)> {
     all
 }
 
-fn row(args: &BoardArgs, own: OwnParts, name: String, cells: Vec<Cell>) -> Result<Row> {
+fn row(args: &BoardArgs, own: &OwnParts, name: String, cells: Vec<Cell>) -> Result<Row> {
     let asked = args.search.asked();
-    let model = Model::new(own, &args.device, &asked, &cells)?;
+    let model = Model::new(own.clone(), &args.device, &asked, &cells)?;
     if cells.len() < 2 {
         return Err(wrong(&format!(
             "{}: a drive of one cell leaves none to fit to",

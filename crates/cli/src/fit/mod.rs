@@ -19,7 +19,7 @@ use flashyard_sim::own::OwnParts;
 use std::io::Write;
 
 /// Runs `flashyard fit`.
-pub(crate) fn run(args: &FitArgs, own: OwnParts) -> Result<()> {
+pub(crate) fn run(args: &FitArgs, own: &OwnParts) -> Result<()> {
     let out = args.out.as_ref().map(|path| path.to_string_lossy());
     if let Some(out) = out.as_ref().filter(|out| !is_toml(out)) {
         return Err(wrong(&format!("--out {out}: a device file's name ends in .toml")));
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &FitArgs, own: OwnParts) -> Result<()> {
         return Err(wrong("--hold-out: no cell is left to fit to"));
     }
     let asked = args.search.asked();
-    let model = Model::new(own, &args.device, &asked, &training)?;
+    let model = Model::new(own.clone(), &args.device, &asked, &training)?;
     let fitted = fit(&model, &training, &held_out, &asked, "fitting", &stage)?;
     fitted.notes.iter().for_each(|note| remark(note));
     let progress = Progress::one("slopes of the keys");

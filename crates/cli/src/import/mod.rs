@@ -56,7 +56,7 @@ const WORKLOAD: &str = "MQSim_IO_Scenarios";
 type Written = (String, String);
 
 /// Runs `flashyard import`.
-pub(crate) fn run(args: &ImportArgs, own: OwnParts) -> Result<()> {
+pub(crate) fn run(args: &ImportArgs, own: &OwnParts) -> Result<()> {
     let ImportArgs { files, out, .. } = args;
     let mut device: Option<(&str, Group)> = None;
     let mut workload: Option<(&str, Group)> = None;
@@ -172,8 +172,8 @@ fn device_text(file: &str, found: &Found) -> String {
 
 /// The device must be one that can be simulated; what is wrong with it is told with the lines of
 /// MQSim's file.
-fn check_device(name: &str, text: &str, found: &Found, own: OwnParts) -> Result<()> {
-    let mut keys = DeviceKeys::with_own(own);
+fn check_device(name: &str, text: &str, found: &Found, own: &OwnParts) -> Result<()> {
+    let mut keys = DeviceKeys::with_own(own.clone());
     let mut problems = Vec::new();
     let mut description = read_text_of(name, text, &mut keys, &mut problems)?;
     for setting in &found.settings {

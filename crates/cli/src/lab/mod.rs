@@ -34,7 +34,7 @@ impl Lab {
 }
 
 /// Runs `flashyard lab`.
-pub(crate) fn run(command: &LabCommand, own: OwnParts) -> Result<()> {
+pub(crate) fn run(command: &LabCommand, own: &OwnParts) -> Result<()> {
     match command {
         LabCommand::List => print(&sheet::list()),
         LabCommand::Show { lab } => print(&sheet::text(*lab)),
@@ -43,7 +43,7 @@ pub(crate) fn run(command: &LabCommand, own: OwnParts) -> Result<()> {
     }
 }
 
-fn check(args: &CheckArgs, own: OwnParts) -> Result<()> {
+fn check(args: &CheckArgs, own: &OwnParts) -> Result<()> {
     if !args.set.is_empty() && args.lab != Lab::GcRule {
         let what = "--set: it sets keys of a rule of lab gc-rule; write the change into the file";
         return Err(wrong(what));

@@ -64,7 +64,7 @@ pub(super) fn files(seed: u64) -> (Vec<Written>, String) {
 }
 
 /// The run of a rule.
-fn inputs(own: OwnParts, seed: u64, skewed: bool, rule: &str, set: &[String]) -> Result<Plan> {
+fn inputs(own: &OwnParts, seed: u64, skewed: bool, rule: &str, set: &[String]) -> Result<Plan> {
     let (device, workload) = task(seed, skewed);
     let names = if skewed {
         ["skewed-device.toml", "skewed.toml"]
@@ -73,7 +73,7 @@ fn inputs(own: OwnParts, seed: u64, skewed: bool, rule: &str, set: &[String]) ->
     };
     let rule = [("RULE", format!("gc.policy={rule}"))].into_iter();
     let set: Vec<_> = rule.chain(set.iter().map(|one| ("--set", one.clone()))).collect();
-    let mut inputs = Plan::of_texts(own, (names[0], &device), (names[1], &workload), &set)?;
+    let mut inputs = Plan::of_texts(own.clone(), (names[0], &device), (names[1], &workload), &set)?;
     inputs.set_seed(seed);
     Ok(inputs)
 }
@@ -93,7 +93,7 @@ impl Figures {
 }
 
 /// Judges a rule.
-pub(super) fn check(args: &CheckArgs, own: OwnParts) -> Result<()> {
+pub(super) fn check(args: &CheckArgs, own: &OwnParts) -> Result<()> {
     let (name, seed) = (args.answer.as_str(), args.seed.unwrap_or(1));
     let keys = format!("gc.{name}.");
     if let Some(other) = args.set.iter().find(|set| !set.trim_start().starts_with(&keys)) {

@@ -69,17 +69,17 @@ pub(super) fn files(seed: u64) -> (Vec<Written>, String) {
     (files, next)
 }
 
-fn inputs(own: OwnParts, seed: u64, spare: u64) -> Result<Plan> {
+fn inputs(own: &OwnParts, seed: u64, spare: u64) -> Result<Plan> {
     let (device, workload) = task(seed);
     let set = [("over_provisioning_percent", format!("ftl.over_provisioning_percent={spare}"))];
     let (device, workload) = (("device.toml", &*device), ("workload.toml", workload));
-    let mut inputs = Plan::of_texts(own, device, workload, &set)?;
+    let mut inputs = Plan::of_texts(own.clone(), device, workload, &set)?;
     inputs.set_seed(seed);
     Ok(inputs)
 }
 
 /// Judges the answers of a file.
-pub(super) fn check(args: &CheckArgs, own: OwnParts) -> Result<()> {
+pub(super) fn check(args: &CheckArgs, own: &OwnParts) -> Result<()> {
     let answer = Answer::read(&args.answer, &KEYS)?;
     let seed = answer.seed(args.seed)?;
     let spare = answer.whole(KEYS[1], LEAST..=MOST)?;

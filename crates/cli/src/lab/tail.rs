@@ -89,11 +89,11 @@ pub(super) fn files(seed: u64) -> (Vec<Written>, String) {
     (files, next)
 }
 
-fn inputs(own: OwnParts, seed: u64, change: Option<&str>) -> Result<Plan> {
+fn inputs(own: &OwnParts, seed: u64, change: Option<&str>) -> Result<Plan> {
     let (device, workload) = task(seed);
     let set: Vec<_> = change.iter().map(|change| ("change", (*change).to_string())).collect();
     let (device, workload) = (("device.toml", &*device), ("workload.toml", &*workload));
-    let mut inputs = Plan::of_texts(own, device, workload, &set)?;
+    let mut inputs = Plan::of_texts(own.clone(), device, workload, &set)?;
     inputs.set_seed(seed);
     Ok(inputs)
 }
@@ -150,7 +150,7 @@ impl Answers {
 }
 
 /// Judges the answers of a file.
-pub(super) fn check(args: &CheckArgs, own: OwnParts) -> Result<()> {
+pub(super) fn check(args: &CheckArgs, own: &OwnParts) -> Result<()> {
     let answer = Answer::read(&args.answer, &KEYS)?;
     let seed = answer.seed(args.seed)?;
     let answers = Answers::read(&answer)?;

@@ -21,7 +21,7 @@ const PAGE_MAPS: &[(&str, &str)] = &[
 
 /// A layer on a device.
 struct Layer {
-    name: &'static str,
+    name: String,
     /// What it maps.
     maps: String,
     /// What `--ftl` changes on the device.
@@ -53,32 +53,33 @@ impl Layer {
 }
 
 /// The device, and every layer on it.
-fn layers(args: &ListArgs, own: OwnParts) -> Result<(String, Vec<Layer>)> {
+fn layers(args: &ListArgs, own: &OwnParts) -> Result<(String, Vec<Layer>)> {
     let device = args.of.as_deref().unwrap_or(DEFAULT_DEVICE);
     let set: Vec<_> = args.set.iter().map(|setting| ("--set", setting.clone())).collect();
-    let inputs = Plan::load(own, device, DEFAULT_WORKLOAD, &set)?;
-    let (keys, known) = (inputs.sections.device, &inputs.description.origins);
+    let inputs = Plan::load(own.clone(), device, DEFAULT_WORKLOAD, &set)?;
+    let (keys, known) = (&inputs.sections.device, &inputs.description.origins);
     let schemes = SchemeKeys::PARTS.iter().map(|(name, _, doc)| (*name, *doc));
     let schemes: Vec<_> = schemes.chain(own.names(Family::Scheme)).collect();
-    let layer = |name: &'static str| {
+    let layer = |name: &str| {
         let page = PAGE_MAPS.iter().find(|(known, _)| *known == name);
         let scheme = schemes.iter().find(|(known, _)| *known == name);
         let maps = page.or(scheme).map_or_else(String::new, |(_, doc)| super::first_sentence(doc));
         let changes = keys.layer_settings(name).map(|mut changes| {
             let has_cache = changes.iter().any(|set| set.key == "map.store");
             if has_cache && !known.contains_key(layer::CACHE) {
-                changes.extend(layer::cache(&changed(&keys, &changes)));
+                changes.extend(layer::cache(&changed(keys, &changes)));
             }
             changes
         });
-        let settings = changes.clone().and_then(|changes| settings(&keys, &changes));
-        Layer { name, maps, changes: changes.unwrap_or_default(), settings }
+        let settings = changes.clone().and_then(|changes| settings(keys, &changes));
+        let changes = changes.unwrap_or_default();
+        Layer { name: name.to_string(), maps, changes, settings }
     };
     Ok((device.to_string(), keys.layer_names().into_iter().map(layer).collect()))
 }
 
 /// A few lines a translation layer.
-pub(super) fn list(args: &ListArgs, own: OwnParts) -> Result<String> {
+pub(super) fn list(args: &ListArgs, own: &OwnParts) -> Result<String> {
     let (device, layers) = layers(args, own)?;
     let mut text = format!("device {device}\n");
     text +=
@@ -102,7 +103,7 @@ pub(super) fn list(args: &ListArgs, own: OwnParts) -> Result<String> {
 }
 
 /// The same as data.
-pub(super) fn json(args: &ListArgs, own: OwnParts) -> Result<serde_json::Value> {
+pub(super) fn json(args: &ListArgs, own: &OwnParts) -> Result<serde_json::Value> {
     let (device, layers) = layers(args, own)?;
     let layer = |layer: &Layer| {
         let change =

@@ -2,10 +2,11 @@
 
 use crate::output::text::headed;
 use anyhow::Result;
-use flashyard_core::key::{Key, Kind, Value};
+use flashyard_core::key::{Kind, Value};
 use flashyard_run::error::wrong;
-use flashyard_sim::config::{Meant, Sections, meant, show_value};
+use flashyard_sim::config::{ListedKey, Meant, Sections, describe, meant, show_value};
 use serde_json::json;
+use std::borrow::Cow;
 
 /// What the listing begins with.
 const UNITS: &str = "A number may have its unit, in a file in quotes: \"32MiB\", \"1.2ms\", \
@@ -17,20 +18,20 @@ const UNITS: &str = "A number may have its unit, in a file in quotes: \"32MiB\",
 const FEW: usize = 4;
 
 /// A key, its section, and its value.
-struct Found {
-    section: String,
-    key: &'static Key,
+struct Found<'a> {
+    section: Cow<'a, str>,
+    key: ListedKey<'a>,
     value: String,
 }
 
-impl Found {
+impl Found<'_> {
     fn path(&self) -> String {
         format!("{}.{}", self.section, self.key.name)
     }
 }
 
 /// Every key in the order of the sections.
-fn all(sections: &dyn Sections) -> Vec<Found> {
+fn all(sections: &dyn Sections) -> Vec<Found<'_>> {
     let mut all = Vec::new();
     for (section, keys, _) in sections.sections() {
         for key in keys {
@@ -44,10 +45,10 @@ fn all(sections: &dyn Sections) -> Vec<Found> {
 
 /// The keys that `word` names: those of a section and of the sections in it, or one key, or those
 /// that have the word in their names, or else in their descriptions.
-fn matching(sections: &dyn Sections, word: &str) -> Vec<Found> {
+fn matching<'a>(sections: &'a dyn Sections, word: &str) -> Vec<Found<'a>> {
     let word = word.trim().to_ascii_lowercase();
     let inside = format!("{word}.");
-    let pick = |is: &dyn Fn(&Found) -> bool| -> Vec<Found> {
+    let pick = |is: &dyn Fn(&Found<'_>) -> bool| -> Vec<Found<'a>> {
         all(sections).into_iter().filter(is).collect()
     };
     let of_section = pick(&|found| found.section == word || found.section.starts_with(&inside));
@@ -70,7 +71,7 @@ fn matching(sections: &dyn Sections, word: &str) -> Vec<Found> {
             words.any(|other| other.eq_ignore_ascii_case(&word))
         };
         let values = match found.key.kind {
-            Kind::Choice(values) => values.contains(&word.as_str()),
+            Kind::Choice(values) => values.iter().any(|value| value == word),
             _ => false,
         };
         values || words(found.key.doc)
@@ -91,7 +92,7 @@ pub(super) fn list(sections: &dyn Sections, word: Option<&str>) -> Result<String
     let few = found.len() <= FEW;
     for found in &found {
         let value = format!("{} = {}  (", found.path(), found.value);
-        text += &headed(&value, &format!("{})", range(found.key)), "        ");
+        text += &headed(&value, &format!("{})", range(&found.key)), "        ");
         if few {
             text += &headed("    ", found.key.doc.trim(), "    ");
             text += &headed("    source: ", found.key.source, "    ");
@@ -102,11 +103,10 @@ pub(super) fn list(sections: &dyn Sections, word: Option<&str>) -> Result<String
     Ok(text)
 }
 
-fn of_word(sections: &dyn Sections, word: &str) -> Result<Vec<Found>> {
+fn of_word<'a>(sections: &'a dyn Sections, word: &str) -> Result<Vec<Found<'a>>> {
     let found = matching(sections, word);
     if found.is_empty() {
-        let mut names: Vec<String> =
-            sections.sections().into_iter().map(|(name, ..)| name).collect();
+        let mut names: Vec<_> = sections.sections().into_iter().map(|(name, ..)| name).collect();
         names.retain(|name| !name.contains('.'));
         let names = names.join(", ");
         return Err(wrong(&format!("list keys {word}: no key has this word; sections: {names}")));
@@ -120,11 +120,11 @@ pub(super) fn json(sections: &dyn Sections, word: Option<&str>) -> Result<serde_
         Some(word) => of_word(sections, word)?,
         None => all(sections),
     };
-    let entry = |found: &Found| {
+    let entry = |found: &Found<'_>| {
         let key = found.key;
         let (unit, min, max, words) = match key.kind {
             Kind::Bool => (None, None, None, Some(vec!["true", "false"])),
-            Kind::Choice(words) => (None, None, None, Some(words.to_vec())),
+            Kind::Choice(words) => (None, None, None, Some(words.iter().collect())),
             Kind::Number { unit, min, max, .. } => {
                 let show = |value| Some(show_value(&key.kind, Value::Number(value)));
                 (Some(unit), show(min), show(max), None)
@@ -156,7 +156,7 @@ fn reference(sections: &dyn Sections) -> String {
         for key in keys {
             let value = sections.get(&section, key.name).expect("a listed key has a value");
             let head = format!("  {} = {}  (", key.name, show_value(&key.kind, value));
-            text += &headed(&head, &format!("{})", range(key)), "          ");
+            text += &headed(&head, &format!("{})", range(&key)), "          ");
             text += &headed("      ", key.doc.trim(), "      ");
             text += &headed("      source: ", key.source, "      ");
         }
@@ -165,13 +165,12 @@ fn reference(sections: &dyn Sections) -> String {
     text
 }
 
-fn range(key: &Key) -> String {
+fn range(key: &ListedKey<'_>) -> String {
     match key.kind {
-        Kind::Bool => "true or false".to_string(),
-        Kind::Choice(words) => words.join(" | "),
         Kind::Number { unit, min, max, .. } => {
             let show = |value| show_value(&key.kind, Value::Number(value));
             format!("{unit}, {} to {}", show(min), show(max))
         }
+        kind => describe(&kind),
     }
 }

@@ -47,7 +47,7 @@ use statements::Answer;
 use study::Study;
 
 /// Runs `flashyard reproduce`.
-pub(crate) fn run(args: &ReproduceArgs, own: OwnParts) -> Result<()> {
+pub(crate) fn run(args: &ReproduceArgs, own: &OwnParts) -> Result<()> {
     if args.replicas == Some(1) {
         return Err(wrong("--replicas 1: noise needs two at least; 0 measures none"));
     }
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &ReproduceArgs, own: OwnParts) -> Result<()> {
 }
 
 /// Runs a study and prints it.
-fn one(name: &str, text: &str, args: &ReproduceArgs, own: OwnParts) -> Result<()> {
+fn one(name: &str, text: &str, args: &ReproduceArgs, own: &OwnParts) -> Result<()> {
     let study = input(name, Study::new(name, text, args, own))?;
     if let Some(count) = args.twins {
         return twins::run(&study, args, count);

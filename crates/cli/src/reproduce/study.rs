@@ -51,7 +51,12 @@ pub(crate) struct Device {
 
 impl Study {
     /// The study of an experiment file, with what the command line says of devices and traces.
-    pub(crate) fn new(name: &str, text: &str, args: &ReproduceArgs, own: OwnParts) -> Result<Self> {
+    pub(crate) fn new(
+        name: &str,
+        text: &str,
+        args: &ReproduceArgs,
+        own: &OwnParts,
+    ) -> Result<Self> {
         let mut experiment = Experiment::parse(text)?;
         let short = if args.short { experiment.short.clone() } else { schema::Short::default() };
         short.leave_out(&mut experiment.grid)?;
@@ -160,7 +165,7 @@ impl Study {
 
 /// Keys with settings on top.
 fn with_settings(keys: &DeviceKeys, settings: &[String]) -> Result<DeviceKeys> {
-    let mut keys = *keys;
+    let mut keys = keys.clone();
     let mut problems = Vec::new();
     for setting in settings {
         apply_setting("the study", setting, &mut keys, &mut problems);
@@ -227,11 +232,11 @@ fn refuse_own_keys(
     Ok(())
 }
 
-fn devices(experiment: &Experiment, args: &ReproduceArgs, own: OwnParts) -> Result<Vec<Device>> {
+fn devices(experiment: &Experiment, args: &ReproduceArgs, own: &OwnParts) -> Result<Vec<Device>> {
     let load = |row: &schema::Device| {
         let preset = args.device.clone().unwrap_or_else(|| row.preset.clone());
         let set: Vec<_> = args.set.iter().map(|setting| ("--set", setting.clone())).collect();
-        let inputs = Plan::load(own, &preset, ANY_WORKLOAD, &set)?;
+        let inputs = Plan::load(own.clone(), &preset, ANY_WORKLOAD, &set)?;
         inputs.settings()?;
         let keys = with_settings(&inputs.sections.device, &row.settings)?;
         settings_of(&keys, &[])?;

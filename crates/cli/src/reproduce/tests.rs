@@ -32,7 +32,7 @@ fn args(traces: Option<PathBuf>) -> ReproduceArgs {
 }
 
 fn study(text: &str) -> Study {
-    Study::new("test", text, &args(None), OwnParts::default()).expect("a study")
+    Study::new("test", text, &args(None), &OwnParts::default()).expect("a study")
 }
 
 /// Every run is of a device that exists, and every expression names what exists; with and without
@@ -46,7 +46,7 @@ fn the_experiment_files_describe_studies_that_can_be_made() {
     for (name, text) in STUDIES {
         for traces in [None, Some(folder.path().to_path_buf())] {
             let wants_traces = traces.is_some();
-            let study = Study::new(name, text, &args(traces), OwnParts::default());
+            let study = Study::new(name, text, &args(traces), &OwnParts::default());
             if ["framework", "drives"].contains(name) && wants_traces {
                 assert!(study.unwrap_err().to_string().contains("no recorded workloads"));
                 continue;

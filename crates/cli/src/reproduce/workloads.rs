@@ -109,7 +109,7 @@ impl Source {
         let own = OwnParts::default();
         let mut inputs = match &self.origin {
             Origin::Trace { path: name, settings } | Origin::BuiltIn { name, settings } => {
-                Plan::load(own, DEFAULT_DEVICE, name, &set(settings))?
+                Plan::load(own.clone(), DEFAULT_DEVICE, name, &set(settings))?
             }
             Origin::Plan { text, settings } => {
                 let parse = |problems: &mut _| parse(&self.name, text, false, problems);

@@ -3,9 +3,9 @@
 
 use super::closed;
 use crate::reproduce::METRICS;
-use flashyard_core::key::{Key, Kind, Value as KeyValue};
+use flashyard_core::key::{Kind, Value as KeyValue};
 use flashyard_run::experiment::StreamPlan;
-use flashyard_sim::config::{DeviceKeys, DeviceKind, Sections, show_value};
+use flashyard_sim::config::{DeviceKeys, DeviceKind, KeyList, ListedKey, Sections, show_value};
 use flashyard_sim::device::PhaseKeys;
 use flashyard_sim::own::OwnParts;
 use serde_json::{Map, Value, json};
@@ -14,12 +14,12 @@ use serde_json::{Map, Value, json};
 const ORIGINS: [&str; 7] = ["trace", "generator", "pattern", "mix", "profile", "files", "raw"];
 
 /// The definition of a table of the contract by its name, with others that it needs.
-pub(super) fn definitions(name: &str, own: OwnParts) -> Map<String, Value> {
+pub(super) fn definitions(name: &str, own: &OwnParts) -> Map<String, Value> {
     let mut all = Map::new();
     let definition = match name {
         "device" => {
-            let flash = DeviceKeys::with_own(own);
-            let mut disk = flash;
+            let flash = DeviceKeys::with_own(own.clone());
+            let mut disk = flash.clone();
             disk.device.kind = DeviceKind::Disk;
             all.insert("flash_device".to_string(), device(&flash, "The keys of a flash device"));
             all.insert("disk".to_string(), device(&disk, "The keys of a disk"));
@@ -34,7 +34,7 @@ pub(super) fn definitions(name: &str, own: OwnParts) -> Map<String, Value> {
             }
             json!({"anyOf": forms})
         }
-        "phase" => section(PhaseKeys::KEYS, "The keys of a phase"),
+        "phase" => section(KeyList::new(PhaseKeys::KEYS), "The keys of a phase"),
         "stream" => {
             let (keys, doc) = StreamPlan::section("stream");
             section(keys, doc)
@@ -56,27 +56,27 @@ fn device(keys: &DeviceKeys, title: &str) -> Value {
     let sections = keys.sections().into_iter();
     let sections: Vec<_> =
         sections.filter(|(name, listed, _)| !listed.is_empty() && keys.has_section(name)).collect();
-    let names: Vec<&str> = sections.iter().map(|(name, ..)| name.as_str()).collect();
-    let all = sections.iter().map(|(name, listed, doc)| (name.clone(), section(listed, doc)));
+    let names: Vec<&str> = sections.iter().map(|(name, ..)| name.as_ref()).collect();
+    let all = sections.iter().map(|(name, listed, doc)| (name.to_string(), section(*listed, doc)));
     let mut object = closed(&all.collect(), &names);
     object["title"] = title.into();
     object
 }
 
 /// The keys of a section.
-fn section(keys: &[Key], doc: &str) -> Value {
+fn section(keys: KeyList<'_>, doc: &str) -> Value {
     let names: Vec<&str> = keys.iter().map(|key| key.name).collect();
-    let all = keys.iter().map(|key| (key.name.to_string(), property(key)));
+    let all = keys.iter().map(|key| (key.name.to_string(), property(&key)));
     let mut object = closed(&all.collect(), &names);
     object["description"] = doc.trim().into();
     object
 }
 
 /// The value of a key, as it is printed.
-fn property(key: &Key) -> Value {
+fn property(key: &ListedKey<'_>) -> Value {
     let mut property = match key.kind {
         Kind::Bool => json!({"type": "boolean"}),
-        Kind::Choice(words) => json!({"enum": words}),
+        Kind::Choice(words) => json!({"enum": words.iter().collect::<Vec<_>>()}),
         Kind::Number { unit, scale, min, max } => {
             let show = |value| -> Value {
                 let text = show_value(&key.kind, KeyValue::Number(value));

@@ -53,12 +53,12 @@ impl Printed {
 }
 
 /// Runs `flashyard schema`.
-pub(crate) fn run(printed: Printed, own: OwnParts) -> Result<()> {
+pub(crate) fn run(printed: Printed, own: &OwnParts) -> Result<()> {
     print(&serde_json::to_string_pretty(&schema(printed, own))?)
 }
 
 /// The schema of what a command prints.
-fn schema(printed: Printed, own: OwnParts) -> Value {
+fn schema(printed: Printed, own: &OwnParts) -> Value {
     let contract = Contract::new();
     let kind = Type::parse("here", printed.kind());
     let mut object = of(&kind);
@@ -77,7 +77,7 @@ fn schema(printed: Printed, own: OwnParts) -> Value {
 }
 
 /// All objects that a type leads to.
-fn definitions(contract: &Contract, kind: &Type, own: OwnParts) -> Value {
+fn definitions(contract: &Contract, kind: &Type, own: &OwnParts) -> Value {
     let mut open: Vec<&str> = kind.names();
     let mut made = BTreeSet::new();
     let mut all = Map::new();

@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Runs `flashyard sweep`.
-pub(crate) fn run(args: &SweepArgs, own: OwnParts) -> Result<()> {
+pub(crate) fn run(args: &SweepArgs, own: &OwnParts) -> Result<()> {
     let sweep = Sweep::read(&args.file)?;
     let out = args.out.clone().unwrap_or_else(|| default_out(&args.file));
     results::check_names(args, &out)?;
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &SweepArgs, own: OwnParts) -> Result<()> {
         microcode: args.microcode.clone(),
         program: Some(program),
     };
-    let mut planner = Planner::new(&sweep, &asked, own)?;
+    let mut planner = Planner::new(&sweep, &asked, own.clone())?;
     let journal = with_end(&out, ".journal");
     match &sweep.goal {
         None => grid(&sweep, args, &mut planner, &out, &journal),

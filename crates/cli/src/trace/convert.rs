@@ -30,7 +30,7 @@ const BINARY_EXTENSION: &str = "fyt";
 const BLOCK_BYTES: usize = 1 << 16;
 
 /// Runs `flashyard trace convert`.
-pub(crate) fn convert(args: &TraceConvertArgs, own: OwnParts) -> Result<()> {
+pub(crate) fn convert(args: &TraceConvertArgs, own: &OwnParts) -> Result<()> {
     let (workloads, out) = match &args.names[..] {
         [workloads @ .., out] if !workloads.is_empty() => (workloads, out.as_str()),
         names => {
@@ -122,7 +122,7 @@ enum Requests {
 impl Work {
     fn open(
         args: &TraceConvertArgs,
-        own: OwnParts,
+        own: &OwnParts,
         workloads: &[String],
         out: &str,
     ) -> Result<Self> {
@@ -204,7 +204,7 @@ impl Work {
 /// The workloads that are named, each with its seed.
 fn load(
     args: &TraceConvertArgs,
-    own: OwnParts,
+    own: &OwnParts,
     workloads: &[String],
     out: &str,
 ) -> Result<Vec<Plan>> {

@@ -26,7 +26,7 @@ pub(crate) fn fit(args: &TraceFitArgs) -> Result<()> {
         return Err(wrong(&format!("--out {out}: a workload file's name ends in .toml")));
     }
     check_settings(&args.set)?;
-    let mut inputs = load(OwnParts::default(), DEFAULT_DEVICE, &args.workload, &args.set)?;
+    let mut inputs = load(&OwnParts::default(), DEFAULT_DEVICE, &args.workload, &args.set)?;
     refuse_output(&inputs, &out)?;
     let seed = args.seed.unwrap_or(DEFAULT_SEED);
     inputs.set_seed(seed);

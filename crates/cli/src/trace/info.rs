@@ -57,8 +57,8 @@ fn side_by_side((a, b): (Figure, Figure)) -> Value {
 /// is for that one; any other is for both, who say what is wrong with it.
 fn settings_of(names: [&str; 2], set: &[String]) -> Result<[Vec<String>; 2]> {
     let workloads = [
-        load(OwnParts::default(), DEFAULT_DEVICE, names[0], &[])?,
-        load(OwnParts::default(), DEFAULT_DEVICE, names[1], &[])?,
+        load(&OwnParts::default(), DEFAULT_DEVICE, names[0], &[])?,
+        load(&OwnParts::default(), DEFAULT_DEVICE, names[1], &[])?,
     ];
     let takes = |workload: &Plan, setting: &str| {
         let path = setting.split('=').next().unwrap_or_default().trim();
@@ -99,7 +99,7 @@ impl Found {
 
 fn collect(workload: &str, set: &[String]) -> Result<Found> {
     let progress = Progress::one(workload);
-    let source = load(OwnParts::default(), DEFAULT_DEVICE, workload, set)?.open(None)?;
+    let source = load(&OwnParts::default(), DEFAULT_DEVICE, workload, set)?.open(None)?;
     let mut source = Told::new(source, &progress);
     let info = Info::collect(&mut source).map_err(|error| workload_error(&error))?;
     Ok(Found { info, changes: source.notes() })

@@ -28,9 +28,9 @@ fn check_settings(set: &[String]) -> Result<()> {
 }
 
 /// A workload for a device of this name, with settings applied.
-fn load(own: OwnParts, device: &str, workload: &str, set: &[String]) -> Result<Plan> {
+fn load(own: &OwnParts, device: &str, workload: &str, set: &[String]) -> Result<Plan> {
     let set: Vec<_> = set.iter().map(|setting| ("--set", setting.clone())).collect();
-    Plan::load(own, device, workload, &set)
+    Plan::load(own.clone(), device, workload, &set)
 }
 
 /// Refuses to write over what is read.

@@ -33,7 +33,7 @@ fn question(args: &WhyArgs) -> Question {
 }
 
 /// Runs `flashyard why`.
-pub(crate) fn run(args: &WhyArgs, own: OwnParts) -> Result<()> {
+pub(crate) fn run(args: &WhyArgs, own: &OwnParts) -> Result<()> {
     let found = question(args);
     let Some(vary) = &args.vary else {
         let sides = explain(args, own, &found, &[])?;
@@ -74,11 +74,12 @@ fn two_points(vary: &str) -> Result<[Vec<Setting>; 2]> {
 /// Runs the workload twice and explains the chosen requests.
 fn explain(
     args: &WhyArgs,
-    own: OwnParts,
+    own: &OwnParts,
     found: &Question,
     point: &[Setting],
 ) -> Result<Vec<Explanation>> {
-    let inputs = points::inputs(&Bases::new(own), &args.input.selection(), "--vary", point)?;
+    let inputs =
+        points::inputs(&Bases::new(own.clone()), &args.input.selection(), "--vary", point)?;
     refuse_standard_input("why", &inputs)?;
     let settings = inputs.settings()?;
     inputs.changes().iter().for_each(|change| remark(&format!("note: {change}")));

@@ -30,7 +30,7 @@ pub fn scale(
     bytes: u64,
     description: &mut Description,
 ) -> Result<(), String> {
-    let before = *keys;
+    let before = keys.clone();
     if keys.is_disk() {
         keys.disk.sectors = bytes.div_ceil(DISK_UNIT.1) * DISK_UNIT.0;
     } else {
@@ -140,12 +140,12 @@ mod tests {
             let own = Settings::new(preset(name)).unwrap().capacity_sectors() * 512;
             for wanted in [own / 4, own / 2, own, 2 * own] {
                 let keys = scaled(name, &wanted.to_string()).unwrap();
-                let Ok(settings) = Settings::new(keys) else { continue };
+                let Ok(settings) = Settings::new(keys.clone()) else { continue };
                 assert!(settings.capacity_sectors() * 512 >= wanted, "{name} {wanted}");
-                let mut fewer = keys;
                 if keys.is_disk() {
                     continue;
                 }
+                let mut fewer = keys;
                 fewer.geometry.blocks_per_plane -= 1;
                 let smaller = Settings::new(fewer).unwrap().capacity_sectors() * 512;
                 assert!(smaller < wanted, "{name} {wanted}");

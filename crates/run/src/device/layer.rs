@@ -49,9 +49,9 @@ pub fn size_cache(keys: &mut DeviceKeys, description: &mut Description) {
 /// much memory as FAST would need here. Gupta et al. compare DFTL so (ASPLOS 2009). None where that
 /// is less than the device has now, or where FAST cannot run.
 pub fn cache(keys: &DeviceKeys) -> Option<LayerSetting> {
-    let tables = |keys: &DeviceKeys| Some(Settings::new(*keys).ok()?.tables?.bytes);
+    let tables = |keys: DeviceKeys| Some(Settings::new(keys).ok()?.tables?.bytes);
     let fast = changed(keys, &keys.layer_settings("fast").ok()?);
-    let bytes = tables(&fast)?.saturating_sub(tables(keys)?);
+    let bytes = tables(fast)?.saturating_sub(tables(keys.clone())?);
     (keys.map.store != MapStore::Resident && bytes > keys.map.cache_bytes).then(|| LayerSetting {
         key: CACHE,
         value: bytes.to_string(),
@@ -62,7 +62,7 @@ pub fn cache(keys: &DeviceKeys) -> Option<LayerSetting> {
 
 /// The device with these changes.
 pub fn changed(keys: &DeviceKeys, changes: &[LayerSetting]) -> DeviceKeys {
-    let mut keys = *keys;
+    let mut keys = keys.clone();
     let mut problems = Vec::new();
     for LayerSetting { key, value, .. } in changes {
         apply_setting("ftl", &format!("{key}={value}"), &mut keys, &mut problems);

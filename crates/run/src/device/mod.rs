@@ -82,7 +82,8 @@ impl Description {
 
 /// Gives keys that a family of firmware sets their values, so that what is printed is what runs.
 pub fn resolve_family(keys: &mut DeviceKeys, description: &mut Description) {
-    let before = std::mem::replace(keys, keys.with_family());
+    let with_family = keys.clone().with_family();
+    let before = std::mem::replace(keys, with_family);
     for (section, listed, _) in before.sections() {
         for key in listed {
             if before.get(&section, key.name) != keys.get(&section, key.name) {

@@ -33,7 +33,7 @@ pub fn resolve(keys: &mut DeviceKeys, description: &mut Description) {
     if description.shares.is_empty() {
         return;
     }
-    let mut bare = *keys;
+    let mut bare = keys.clone();
     for path in KEYS {
         let name = path.split_once('.').map_or(path, |(_, name)| name);
         bare.set("gc", name, Value::Number(0));

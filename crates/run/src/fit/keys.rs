@@ -5,10 +5,10 @@ use super::cells::{Cell, Class, What};
 use super::model::{Model, Setting};
 use super::search::{Parameter, Point};
 use crate::error::wrong;
-use crate::plan::Plan;
+use crate::plan::{AllSections, Plan};
 use anyhow::Result;
-use flashyard_core::key::{Key, Kind, Value};
-use flashyard_sim::config::{Sections, nearest, parse_value};
+use flashyard_core::key::{Kind, Value};
+use flashyard_sim::config::{ListedKey, Sections, nearest, parse_value};
 use flashyard_sim::own::OwnParts;
 
 /// Which cells tell something about a key.
@@ -89,7 +89,7 @@ impl Keys {
         if named.is_empty() {
             for (key, low, high, told) in DECLARED {
                 if is_told(*told, cells, &device)? {
-                    keys.parameters.push(parameter(model.own, key, low, high)?);
+                    keys.parameters.push(parameter(&model.own, key, low, high)?);
                 }
             }
         }
@@ -99,7 +99,7 @@ impl Keys {
             });
             let (key, low, high) = parts
                 .ok_or_else(|| wrong(&format!("--key {text}: write it as nand.read_us=20..200")))?;
-            keys.parameters.push(parameter(model.own, key.trim(), low.trim(), high.trim())?);
+            keys.parameters.push(parameter(&model.own, key.trim(), low.trim(), high.trim())?);
         }
         if keys.parameters.is_empty() {
             return Err(wrong("no declared key is told of by these cells; name some with --key"));
@@ -188,20 +188,21 @@ fn stored(device: &Plan, path: &str) -> Option<u64> {
     }
 }
 
-fn parameter(own: OwnParts, path: &str, low: &str, high: &str) -> Result<Parameter> {
-    let sections = crate::plan::AllSections::new(own).sections();
-    let all = sections.iter().flat_map(|(section, keys, _)| {
+fn parameter(own: &OwnParts, path: &str, low: &str, high: &str) -> Result<Parameter> {
+    let sections = AllSections::new(own.clone());
+    let all = sections.sections().into_iter().flat_map(|(section, keys, _)| {
         keys.iter().map(move |key| (format!("{section}.{}", key.name), key))
     });
-    let known: Vec<(String, &Key)> = all.collect();
+    let known: Vec<(String, ListedKey<'_>)> = all.collect();
     let Some((_, key)) = known.iter().find(|(name, _)| name == path) else {
         let near = nearest(path, known.iter().map(|(name, _)| name.as_str()));
         return Err(wrong(&format!("--key {path}: no such key{near}")));
     };
-    if !matches!(key.kind, Kind::Number { .. }) {
+    let Kind::Number { unit, scale, min, max } = key.kind else {
         return Err(wrong(&format!("--key {path}: only keys that are numbers can be fitted")));
-    }
-    let bound = |text: &str| match parse_value(&key.kind, text) {
+    };
+    let kind = Kind::Number { unit, scale, min, max };
+    let bound = |text: &str| match parse_value(&kind, text) {
         Ok(Value::Number(value)) => Ok(value),
         Ok(_) => Err(wrong(&format!("--key {path}: {text} is not a number"))),
         Err(why) => Err(wrong(&format!("--key {path}: {text}: {why}"))),
@@ -211,7 +212,7 @@ fn parameter(own: OwnParts, path: &str, low: &str, high: &str) -> Result<Paramet
         return Err(wrong(&format!("--key {path}: the lower bound is above the upper one")));
     }
     let is_count = COUNTS.contains(&path);
-    Ok(Parameter { key: path.to_string(), kind: key.kind, low, high, is_count })
+    Ok(Parameter { key: path.to_string(), kind, low, high, is_count })
 }
 
 /// Shares of the latency of a read that is alone which the search assumes, one after the other, to

@@ -78,7 +78,7 @@ impl Model {
             matches!(name, "geometry.blocks_per_plane" | "geometry.pages_per_block")
         };
         model.is_small = keys.map.store == MapStore::Resident
-            && is_default(own, &keys, "ftl", "scheme")
+            && is_default(&keys, "ftl", "scheme")
             && !model.set.iter().any(sets_blocks);
         Ok(model)
     }
@@ -166,7 +166,7 @@ impl Model {
         }
         let load = |set: &[(&str, String)]| {
             let plan = |problems: &mut _| workload_file::parse(&cell.place, &plan, false, problems);
-            Plan::load_with(self.own, &self.device, plan, set)
+            Plan::load_with(self.own.clone(), &self.device, plan, set)
         };
         let mut inputs = load(&set)?;
         if let Some(gib) = cell.number("visible_gib")? {
@@ -309,8 +309,8 @@ fn default_pattern(cell: &Cell) -> &'static str {
 }
 
 /// Whether a key of the device has its default.
-fn is_default(own: OwnParts, keys: &DeviceKeys, section: &str, key: &str) -> bool {
-    keys.get(section, key) == DeviceKeys::with_own(own).get(section, key)
+fn is_default(keys: &DeviceKeys, section: &str, key: &str) -> bool {
+    keys.get(section, key) == keys.defaults().get(section, key)
 }
 
 /// The workload of a cell, as a workload file.

@@ -97,7 +97,7 @@ mod tests {
     use crate::plan::{Bases, Selection};
     use crate::simulate::Options;
     use flashyard_core::key::{Kind, Value};
-    use flashyard_sim::config::Sections;
+    use flashyard_sim::config::{Sections, WordList};
     use flashyard_sim::own::OwnParts;
 
     fn inputs(set: &[&str]) -> Plan {
@@ -153,11 +153,11 @@ mod tests {
     }
 
     /// Another value of a key.
-    fn other(kind: &Kind, value: Option<Value>) -> Option<Value> {
+    fn other(kind: &Kind<impl WordList>, value: Option<Value>) -> Option<Value> {
         match (kind, value?) {
             (_, Value::Bool(value)) => Some(Value::Bool(!value)),
             (Kind::Choice(words), Value::Choice(index)) => {
-                Some(Value::Choice((index + 1) % words.len()))
+                Some(Value::Choice((index + 1) % words.words().count()))
             }
             (Kind::Number { min, max, .. }, Value::Number(number)) => {
                 let more = number.saturating_mul(2).max(1);

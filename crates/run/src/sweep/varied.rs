@@ -1,24 +1,25 @@
 //! The keys in which the points of a sweep differ.
 
 use crate::plan::Plan;
-use flashyard_core::key::{Key, Kind, Value};
-use flashyard_sim::config::{Sections, show_value};
+use flashyard_core::key::{Kind, Value};
+use flashyard_sim::config::{KeyList, Sections};
 use std::collections::BTreeMap;
 
-/// The keys of a section.
+/// A key of a section.
 #[derive(Debug)]
 struct Seen {
-    keys: &'static [Key],
-    /// By key, the value at the first point that has it.
-    first: Vec<Option<Value>>,
-    /// By key, whether another point has another value.
-    differs: Vec<bool>,
+    name: &'static str,
+    unit: &'static str,
+    /// The value at the first point that has it.
+    first: Value,
+    /// Whether another point has another value.
+    differs: bool,
 }
 
 /// The keys of all points, and which of them differ.
 #[derive(Debug, Default)]
 pub struct Varied {
-    sections: BTreeMap<String, Seen>,
+    sections: BTreeMap<String, Vec<Seen>>,
     /// Sections in the order in which points have them.
     order: Vec<String>,
 }
@@ -27,7 +28,8 @@ pub struct Varied {
 #[derive(Debug)]
 pub struct VariedKey {
     section: String,
-    key: &'static Key,
+    name: &'static str,
+    unit: &'static str,
 }
 
 impl Varied {
@@ -46,27 +48,32 @@ impl Varied {
         }
     }
 
-    fn compare(&mut self, section: &str, keys: &'static [Key], values: &dyn Sections) {
-        if !self.sections.contains_key(section) {
-            self.order.push(section.to_string());
-            let (first, differs) = (vec![None; keys.len()], vec![false; keys.len()]);
-            self.sections.insert(section.to_string(), Seen { keys, first, differs });
+    fn compare(&mut self, section: &str, keys: KeyList<'_>, values: &dyn Sections) {
+        let value = |name: &str| values.get(section, name).expect("a listed key has a value");
+        if let Some(seen) = self.sections.get_mut(section) {
+            for key in seen {
+                key.differs |= key.first != value(key.name);
+            }
+            return;
         }
-        let seen = self.sections.get_mut(section).expect("there since now");
-        for ((key, first), differs) in keys.iter().zip(&mut seen.first).zip(&mut seen.differs) {
-            let value = values.get(section, key.name).expect("a listed key has a value");
-            *differs |= *first.get_or_insert(value) != value;
-        }
+        let seen = keys.iter().map(|key| {
+            let unit = match key.kind {
+                Kind::Number { unit, .. } => unit,
+                _ => "",
+            };
+            Seen { name: key.name, unit, first: value(key.name), differs: false }
+        });
+        self.order.push(section.to_string());
+        self.sections.insert(section.to_string(), seen.collect());
     }
 
     /// The keys in which points differ, and those that they name.
     pub fn keys(&self, named: &[String]) -> Vec<VariedKey> {
         let mut all = Vec::new();
         for section in &self.order {
-            let Seen { keys, differs, .. } = &self.sections[section];
-            for (key, differs) in keys.iter().zip(differs) {
-                if *differs || named.contains(&format!("{section}.{}", key.name)) {
-                    all.push(VariedKey { section: section.clone(), key });
+            for &Seen { name, unit, differs, .. } in &self.sections[section] {
+                if differs || named.contains(&format!("{section}.{name}")) {
+                    all.push(VariedKey { section: section.clone(), name, unit });
                 }
             }
         }
@@ -77,26 +84,22 @@ impl Varied {
 impl VariedKey {
     /// `section.key`.
     pub fn path(&self) -> String {
-        format!("{}.{}", self.section, self.key.name)
+        format!("{}.{}", self.section, self.name)
     }
 
     /// The unit of its values.
     pub const fn unit(&self) -> &'static str {
-        match self.key.kind {
-            Kind::Number { unit, .. } => unit,
-            _ => "",
-        }
+        self.unit
     }
 
     /// Its value as files have it, where the point has an effect of it.
     pub fn value(&self, inputs: &Plan) -> Option<String> {
         let (device, workload) = (&inputs.sections.device, &inputs.sections.workload);
-        let value = match device.get(&self.section, self.key.name) {
+        match device.shown(&self.section, self.name) {
             Some(value) => Some(value).filter(|_| device.has_section(&self.section)),
             None => workload
-                .get(&self.section, self.key.name)
+                .shown(&self.section, self.name)
                 .filter(|_| workload.idle(&self.section).is_none()),
-        };
-        value.map(|value| show_value(&self.key.kind, value))
+        }
     }
 }

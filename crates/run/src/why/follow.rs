@@ -200,7 +200,7 @@ impl Follower {
     pub(crate) fn new(settings: &Settings, chosen: Chosen, found: Shared<Sums>) -> Self {
         let (history, steps) = (History::default(), BTreeMap::new());
         let left = chosen.orders.clone();
-        Self { settings: *settings, chosen, history, span: 0, left, steps, found }
+        Self { settings: settings.clone(), chosen, history, span: 0, left, steps, found }
     }
 
     /// Something happens: what no chosen request can have waited for is forgotten.

@@ -171,7 +171,7 @@ pub fn explain(
     let side = |(stream, of, percentile, sums): (_, _, _, Shared<Sums>)| {
         let mut sums = sums.take();
         let slowest = sums.take_slowest();
-        let (inputs, settings) = (inputs.clone(), *settings);
+        let (inputs, settings) = (inputs.clone(), settings.clone());
         Explanation { inputs, settings, sums, slowest, of, percentile, stream }
     };
     Ok(found_of.into_iter().map(side).collect())

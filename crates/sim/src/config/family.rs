@@ -129,7 +129,7 @@ mod tests {
     /// Pacing, how often programs and erases are suspended, whether also while programs wait, and
     /// how many requests are started at once.
     fn found(keys: &DeviceKeys) -> (GcPacing, u64, u64, bool, u64) {
-        let DeviceKeys { gc, nand, host, .. } = Settings::new(*keys).unwrap().keys;
+        let DeviceKeys { gc, nand, host, .. } = Settings::new(keys.clone()).unwrap().keys;
         let suspends = (nand.program_suspends, nand.erase_suspends);
         (gc.pacing, suspends.0, suspends.1, gc.suspend_while_short, host.dispatch_width)
     }

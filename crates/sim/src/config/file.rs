@@ -3,9 +3,10 @@
 //! Every problem of a file is found before any is reported, each with its line and, for a
 //! misspelt key, the nearest known one.
 
+use super::listed::{ListedKey, WordList};
 use super::sections::Sections;
 use super::{meaning, synonyms, units};
-use flashyard_core::key::{Key, Kind, Value};
+use flashyard_core::key::{Kind, Value};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
@@ -145,7 +146,10 @@ pub fn apply_setting(
         Err(what) => fail(what),
         Ok((section, key)) => match value_of(path.trim(), &key.kind, raw.trim()) {
             Err(what) => fail(format!("{}: {what}", path.trim())),
-            Ok(value) => assert!(sections.set(&section, key.name, value), "a listed key is set"),
+            Ok(value) => {
+                let name = key.name;
+                assert!(sections.set(section, name, value), "a listed key is set");
+            }
         },
     }
 }
@@ -177,7 +181,7 @@ impl Reader<'_> {
                 self.table(&path, table);
             } else if item.is_array_of_tables() {
                 let sections = self.sections.sections();
-                let known = sections.iter().map(|(name, ..)| name.as_str());
+                let known = sections.iter().map(|(name, ..)| name.as_ref());
                 let near = nearest(&path, known.chain(self.extras.iter().copied()));
                 self.problem(line, format!("[[{path}]]: unknown section{near}"));
             } else {
@@ -193,7 +197,7 @@ impl Reader<'_> {
         let known = |name: &str| name == path || name.starts_with(&inside);
         let holds_extras = self.extras.iter().any(|extra| extra.starts_with(&inside));
         if !holds_extras && !sections.iter().any(|(name, ..)| known(name)) {
-            let near = nearest(path, sections.iter().map(|(name, ..)| name.as_str()));
+            let near = nearest(path, sections.iter().map(|(name, ..)| name.as_ref()));
             self.problem(line, format!("[{path}]: unknown section{near}"));
         }
     }
@@ -211,7 +215,8 @@ impl Reader<'_> {
         let raw = item.span().map_or("", |span: Range<usize>| &self.text[span]);
         match value_of(path, &key.kind, raw) {
             Ok(value) => {
-                assert!(self.sections.set(&section, key.name, value), "a listed key is set");
+                let name = key.name;
+                assert!(self.sections.set(section, name, value), "a listed key is set");
             }
             Err(what) => self.problem(line, format!("{path}: {what}")),
         }
@@ -232,13 +237,17 @@ fn line_of(text: &str, offset: usize) -> usize {
     1 + text.get(..offset).unwrap_or(text).matches('\n').count()
 }
 
-fn find_key(sections: &dyn Sections, path: &str) -> Result<(String, &'static Key), String> {
+/// The section and the key that a path names.
+fn find_key<'a, 'p>(
+    sections: &'a dyn Sections,
+    path: &'p str,
+) -> Result<(&'p str, ListedKey<'a>), String> {
     let all = sections.sections();
     let (section, name) = path.rsplit_once('.').unwrap_or(("", path));
     if let Some((_, keys, _)) = all.iter().find(|(known, ..)| known == section)
-        && let Some(key) = keys.iter().find(|key| key.name == name)
+        && let Some(key) = keys.find(name)
     {
-        return Ok((section.to_string(), key));
+        return Ok((section, key));
     }
     if all.iter().any(|(known, keys, _)| known == path && !keys.is_empty()) {
         let lists = format!("`flashyard list keys {path}` lists its keys");
@@ -288,7 +297,7 @@ pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
 
 /// As [`parse_value`], of the key at `path`: a word that has another name in the field leads to
 /// what it means, not to what is spelt alike.
-fn value_of(path: &str, kind: &Kind, raw: &str) -> Result<Value, String> {
+fn value_of(path: &str, kind: &Kind<impl WordList>, raw: &str) -> Result<Value, String> {
     parse_value(kind, raw).map_err(|what| match (kind, meaning::of(path, unquoted(raw))) {
         (Kind::Choice(_), Some(meant)) => {
             let what = what.split("; did you mean").next().unwrap_or(&what);
@@ -304,21 +313,21 @@ fn unquoted(raw: &str) -> &str {
 }
 
 /// Checks a value as written (quotes around words are optional) against what a key accepts.
-pub fn parse_value(kind: &Kind, raw: &str) -> Result<Value, String> {
+pub fn parse_value(kind: &Kind<impl WordList>, raw: &str) -> Result<Value, String> {
     let word = unquoted(raw);
-    match *kind {
+    match kind {
         Kind::Bool => match word {
             "true" => Ok(Value::Bool(true)),
             "false" => Ok(Value::Bool(false)),
             _ => Err(format!("{word} is neither true nor false")),
         },
         Kind::Choice(words) => {
-            words.iter().position(|known| *known == word).map(Value::Choice).ok_or_else(|| {
-                let near = nearest(word, words.iter().copied());
-                format!("{word} is not one of {}{near}", words.join(", "))
+            words.words().position(|known| known == word).map(Value::Choice).ok_or_else(|| {
+                let near = nearest(word, words.words());
+                format!("{word} is not one of {}{near}", joined(words, ", "))
             })
         }
-        Kind::Number { unit, scale, min, max } => {
+        &Kind::Number { unit, scale, min, max } => {
             let scaled = match units::split(word) {
                 Some((number, of)) => units::stored(number, of, unit, scale)
                     .map_err(|why| format!("{word}: {why}"))?,
@@ -339,11 +348,15 @@ pub fn parse_value(kind: &Kind, raw: &str) -> Result<Value, String> {
     }
 }
 
+fn joined(words: &impl WordList, between: &str) -> String {
+    words.words().collect::<Vec<_>>().join(between)
+}
+
 /// What a key accepts, in words.
-pub fn describe(kind: &Kind) -> String {
+pub fn describe(kind: &Kind<impl WordList>) -> String {
     match kind {
         Kind::Bool => "true or false".to_string(),
-        Kind::Choice(words) => words.join(" | "),
+        Kind::Choice(words) => joined(words, " | "),
         Kind::Number { unit, scale: 1, .. } => format!("a whole number ({unit})"),
         Kind::Number { unit, .. } => format!("a number ({unit})"),
     }
@@ -365,10 +378,12 @@ fn show_number(stored: u64, scale: u64) -> String {
 }
 
 /// A value as a file would have it, words without quotes.
-pub fn show_value(kind: &Kind, value: Value) -> String {
+pub fn show_value(kind: &Kind<impl WordList>, value: Value) -> String {
     match (kind, value) {
         (_, Value::Bool(value)) => value.to_string(),
-        (Kind::Choice(words), Value::Choice(index)) => words[index].to_string(),
+        (Kind::Choice(words), Value::Choice(index)) => {
+            words.words().nth(index).expect("the place of a word").to_string()
+        }
         (Kind::Number { scale, .. }, Value::Number(stored)) => show_number(stored, *scale),
         _ => unreachable!("{value:?} is no value of {kind:?}"),
     }
@@ -377,7 +392,7 @@ pub fn show_value(kind: &Kind, value: Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::DeviceKeys;
+    use crate::config::{DeviceKeys, KeyList, QueueKeys, Section};
     use flashyard_core::units::Span;
 
     #[track_caller]
@@ -435,8 +450,8 @@ mod tests {
         /// Sections of a table: the keys of `[queue]` are its own.
         struct Own(DeviceKeys);
         impl Sections for Own {
-            fn sections(&self) -> Vec<(String, &'static [Key], &'static str)> {
-                vec![(String::new(), crate::config::QueueKeys::KEYS, "")]
+            fn sections(&self) -> Vec<Section<'_>> {
+                vec![("".into(), KeyList::new(QueueKeys::KEYS), "")]
             }
             fn set(&mut self, _: &str, key: &str, value: Value) -> bool {
                 self.0.queue.set(key, value)

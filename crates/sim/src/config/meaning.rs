@@ -119,25 +119,25 @@ mod tests {
     use crate::config::{DeviceKeys, Sections, apply_setting};
     use flashyard_core::key::Kind;
 
-    fn words(path: &str) -> Option<&'static [&'static str]> {
+    fn words<'a>(device: &'a DeviceKeys, path: &str) -> Option<Vec<&'a str>> {
         let (section, name) = path.rsplit_once('.')?;
-        let (_, keys, _) =
-            DeviceKeys::default().sections().into_iter().find(|(known, ..)| known == section)?;
-        match keys.iter().find(|key| key.name == name)?.kind {
-            Kind::Choice(words) => Some(words),
+        let (_, keys, _) = device.sections().into_iter().find(|(known, ..)| known == section)?;
+        match keys.find(name)?.kind {
+            Kind::Choice(words) => Some(words.iter().collect()),
             _ => None,
         }
     }
 
     #[test]
     fn every_meaning_is_a_value_and_no_value_has_another_meaning() {
+        let device = DeviceKeys::default();
         for (path, meanings) in MEANINGS.iter().filter(|(path, _)| !path.starts_with("trace.")) {
-            let words = words(path).unwrap_or_else(|| panic!("{path} is a key of words"));
+            let words = words(&device, path).unwrap_or_else(|| panic!("{path} is a key of words"));
             for (said, meant) in *meanings {
                 assert!(!words.contains(said), "{path}: {said} is a value");
                 let names = |text: &str| words.iter().any(|word| text.contains(word));
                 let setting = meant.split_once(" = ").is_some_and(|(path, word)| {
-                    self::words(path).is_some_and(|words| words.contains(&word))
+                    self::words(&device, path).is_some_and(|words| words.contains(&word))
                 });
                 assert!(setting || names(meant), "{path}: {said} leads to {meant}");
             }

@@ -13,6 +13,7 @@ mod firmware;
 mod ftl;
 mod gc;
 mod interface;
+mod listed;
 mod map;
 mod meaning;
 mod memory;
@@ -38,6 +39,7 @@ pub use firmware::*;
 pub use ftl::*;
 pub use gc::*;
 pub use interface::*;
+pub use listed::{KeyIter, KeyList, ListedKey, Section, WordList, Words};
 pub use map::*;
 pub use memory::*;
 pub use metrics::*;
@@ -54,7 +56,7 @@ use crate::ftl::memory::TableCost;
 use flashyard_core::geometry::Geometry;
 
 /// A device that can exist, in integers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     /// The keys that it was made from.
     pub keys: DeviceKeys,

@@ -130,11 +130,11 @@ mod tests {
     fn what_a_device_file_says_itself_counts() {
         let mut keys = DeviceKeys::default();
         keys.channel.interface = OnfiInterface::NvDdr3x800;
-        let settings = Settings::new(keys).unwrap();
+        let settings = Settings::new(keys.clone()).unwrap();
         assert_eq!(settings.transfer_ns(16_384), 20_480);
         assert_eq!(settings.keys.channel.command_ns, 275);
         keys.channel.command_ns = 40;
-        let settings = Settings::new(keys).unwrap();
+        let settings = Settings::new(keys.clone()).unwrap();
         assert_eq!((settings.transfer_ns(4_096), settings.keys.channel.command_ns), (5_120, 40));
         keys.channel.ps_per_byte = 2_000;
         assert_eq!(Settings::new(keys).unwrap().transfer_ns(4_096), 8_192);

@@ -52,7 +52,7 @@ impl Rule {
 }
 
 impl DeviceKeys {
-    pub(crate) fn scheme_name(&self) -> &'static str {
+    pub(crate) fn scheme_name(&self) -> &str {
         match self.ftl.scheme {
             SchemeName::Own(number) => self.own.parts().name(Family::Scheme, number),
             name => {

@@ -5,10 +5,12 @@ use super::bus::BusKeys;
 use super::disk::{DeviceChoice, DiskKeys};
 use super::energy::EnergyKeys;
 use super::family::Given;
+use super::file::show_value;
 use super::firmware::FirmwareKeys;
 use super::ftl::{FtlKeys, StateKeys};
 use super::gc::{GcKeys, WearKeys};
 use super::interface::InterfaceKeys;
+use super::listed::{KeyList, Section};
 use super::map::MapKeys;
 use super::memory::MemoryKeys;
 use super::metrics::MetricsKeys;
@@ -19,7 +21,7 @@ use crate::ftl::victim::VictimKeys;
 use crate::own::{OwnKeys, OwnParts};
 use flashyard_core::bus::policy::BusPolicyKeys;
 use flashyard_core::host::{HostPolicyKeys, HostPolicyName};
-use flashyard_core::key::{Key, Kind, Value};
+use flashyard_core::key::{Kind, Value};
 use flashyard_core::policy::{FotKeys, PolicyKeys, PolicyName};
 use flashyard_core::{choice, keys};
 
@@ -165,22 +167,34 @@ impl DeviceKeys {
     pub fn with_own(parts: OwnParts) -> Self {
         Self { own: OwnKeys::new(parts), ..Self::default() }
     }
+
+    /// Every key at its default, those of the same own parts too.
+    #[must_use]
+    pub fn defaults(&self) -> Self {
+        Self::with_own(self.own.parts().clone())
+    }
 }
 
 /// A set of sections that a file or a command line can assign keys of.
 pub trait Sections {
-    /// Every section: its name, its keys and a line about it.
-    fn sections(&self) -> Vec<(String, &'static [Key], &'static str)>;
+    /// Every section.
+    fn sections(&self) -> Vec<Section<'_>>;
     /// Stores a checked value; returns whether there is such a section and key.
     fn set(&mut self, section: &str, key: &str, value: Value) -> bool;
     /// The value of a key.
     fn get(&self, section: &str, key: &str) -> Option<Value>;
+
+    /// The value of a key as a file would have it, words without quotes.
+    fn shown(&self, section: &str, key: &str) -> Option<String> {
+        let (_, keys, _) = self.sections().into_iter().find(|(known, ..)| known == section)?;
+        Some(show_value(&keys.find(key)?.kind, self.get(section, key)?))
+    }
 }
 
 macro_rules! device_keys {
     ($($(#[doc = $doc:literal])+ $field:ident: $type:ty,)+) => {
         /// Every key of a device file, as written; [`super::Settings`] is what the engine trusts.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+        #[derive(Clone, Debug, PartialEq, Eq, Default)]
         pub struct DeviceKeys {
             $($(#[doc = $doc])+ pub $field: $type,)+
             /// The keys of every command policy.
@@ -200,10 +214,10 @@ macro_rules! device_keys {
         }
 
         impl Sections for DeviceKeys {
-            fn sections(&self) -> Vec<(String, &'static [Key], &'static str)> {
+            fn sections(&self) -> Vec<Section<'_>> {
                 let mut all = vec![$((
-                    stringify!($field).to_string(),
-                    <$type>::KEYS,
+                    stringify!($field).into(),
+                    KeyList::new(<$type>::KEYS),
                     concat!($($doc),+),
                 ),)+];
                 let parts = PolicyKeys::PARTS.iter().map(|part| ("policy", part));
@@ -212,7 +226,7 @@ macro_rules! device_keys {
                 let parts = parts.chain(VictimKeys::PARTS.iter().map(|part| ("gc", part)));
                 let parts = parts.chain(SchemeKeys::PARTS.iter().map(|part| ("ftl", part)));
                 all.extend(parts.map(|(family, (name, keys, doc))| {
-                    (format!("{family}.{name}"), *keys, *doc)
+                    (format!("{family}.{name}").into(), KeyList::new(keys), *doc)
                 }));
                 self.own.add_to(&mut all);
                 all

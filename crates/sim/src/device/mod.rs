@@ -197,7 +197,7 @@ impl Device {
         let buffer = Buffer::new(settings, by_pages);
         let host = Host::new(settings, host_policy);
         Self {
-            settings: *settings,
+            settings: settings.clone(),
             now: Time::ZERO,
             sets: Sets::new(&settings.geometry, &settings.keys.queue, gathers || by_pages),
             queues: Queues::new(settings, policy),

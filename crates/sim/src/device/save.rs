@@ -81,11 +81,11 @@ impl Device {
             return Err(RestoreError::Version { found, known: VERSION });
         }
         agree(&from.text()?, &shape(settings))?;
-        let mut fresh = *settings;
+        let mut fresh = settings.clone();
         fresh.keys.state.initial = InitialState::Fresh;
         fresh.keys.buffer.initial = InitialBuffer::Empty;
         let mut device = Self::with_policy(&fresh, policy);
-        device.settings = *settings;
+        device.settings = settings.clone();
         device.load(&mut from)?;
         from.finish()?;
         Ok(device)
@@ -173,7 +173,7 @@ fn shape(settings: &Settings) -> String {
         for key in keys {
             let path = format!("{section}.{}", key.name);
             let of_layers = section == scheme || path == "nand.program_order";
-            let shapes = SHAPE.contains(&section.as_str()) || SHAPE.contains(&path.as_str());
+            let shapes = SHAPE.contains(&section.as_ref()) || SHAPE.contains(&path.as_str());
             if !(shapes || planned && of_layers) {
                 continue;
             }

@@ -84,7 +84,7 @@ impl Disk {
     pub fn new(settings: &Settings) -> Self {
         let keys = settings.keys.disk;
         Self {
-            settings: *settings,
+            settings: settings.clone(),
             now: Time::ZERO,
             host: Host::new(settings, HostRule::of(&settings.keys)),
             account: Account::new(settings),

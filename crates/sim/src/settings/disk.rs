@@ -10,7 +10,7 @@ const UNIT_SECTORS: u64 = 8;
 
 /// Keys of the other kind of device that are not at their defaults.
 pub(super) fn check_kind(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
-    let known = DeviceKeys::with_own(keys.own.parts());
+    let known = keys.defaults();
     for (section, listed, _) in keys.sections() {
         if keys.has_section(&section) {
             continue;
@@ -77,7 +77,7 @@ pub(super) fn derive(keys: &DeviceKeys, fail: &mut impl FnMut(String)) -> Settin
         order: keys.ftl.stripe_order,
     };
     Settings {
-        keys: *keys,
+        keys: keys.clone(),
         geometry,
         exported_units: units,
         map_lines: 0,

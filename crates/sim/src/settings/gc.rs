@@ -9,7 +9,7 @@ use crate::ftl::victim::Rule;
 /// The keys with every threshold of garbage collection in blocks, on planes with this many spare
 /// ones; and what contradicts itself in them.
 pub(super) fn resolve(keys: &DeviceKeys, spare: u64, fail: &mut impl FnMut(String)) -> DeviceKeys {
-    let mut keys = *keys;
+    let mut keys = keys.clone();
     keys.gc = keys.gc.resolved(spare, &keys);
     if !keys.plans() && !keys.is_raw() {
         check_gc(&keys, keys.geometry.blocks_per_plane - factory_bad(&keys), fail);

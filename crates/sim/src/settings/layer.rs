@@ -20,7 +20,7 @@ const PAGE_MAPS: [(&[&str], MapStore, &str); 3] = [
 impl DeviceKeys {
     /// Every translation layer that [`Self::layer_settings`] knows, by the name to choose it with:
     /// page maps, then schemes that plan, built-in ones and the user's own.
-    pub fn layer_names(&self) -> Vec<&'static str> {
+    pub fn layer_names(&self) -> Vec<&str> {
         let pages = PAGE_MAPS.iter().map(|(names, ..)| names[0]);
         let own = self.own.parts().names(Family::Scheme).map(|(name, _)| name);
         pages.chain(PLANNING.iter().copied()).chain(own).collect()
@@ -61,8 +61,8 @@ impl DeviceKeys {
     }
 
     /// The settings that a scheme needs that plans.
-    fn planned(&self, name: &'static str) -> Vec<LayerSetting> {
-        let mut chosen = *self;
+    fn planned(&self, name: &str) -> Vec<LayerSetting> {
+        let mut chosen = self.clone();
         let own = self.own.parts().names(Family::Scheme).position(|(known, _)| known == name);
         let built_in = SchemeName::WORDS.iter().position(|known| *known == name);
         let place = built_in.or_else(|| own.map(|number| SchemeName::ALL.len() + number));
@@ -176,7 +176,7 @@ mod tests {
     use flashyard_core::quantity::Ppm;
 
     fn with(keys: &DeviceKeys, name: &str) -> DeviceKeys {
-        let mut changed = *keys;
+        let mut changed = keys.clone();
         let mut problems = Vec::new();
         for LayerSetting { key, value, .. } in keys.layer_settings(name).unwrap() {
             apply_setting("layer", &format!("{key}={value}"), &mut changed, &mut problems);
@@ -207,10 +207,10 @@ mod tests {
     #[test]
     fn each_layer_is_legal_with_its_settings_and_then_needs_no_more() {
         let keys = tlc();
-        Settings::new(keys).unwrap();
+        Settings::new(keys.clone()).unwrap();
         for name in keys.layer_names() {
             let changed = with(&keys, name);
-            let checked = Settings::new(changed).map(|_| ()).map_err(|error| error.to_string());
+            let checked = Settings::new(changed.clone()).map(|_| ()).map_err(|why| why.to_string());
             assert_eq!(checked, Ok(()), "{name}");
             assert_eq!(changed.layer_settings(name), Ok(Vec::new()), "{name}");
         }

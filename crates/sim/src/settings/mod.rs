@@ -104,7 +104,6 @@ impl Settings {
             check_spare(&keys, &geometry, frontiers, exported, map_pages, &mut fail)
         };
         let settings = Self {
-            keys,
             geometry,
             exported_units: small(exported),
             map_lines: if resident { 0 } else { map_lines.min(small(runs)) },
@@ -116,6 +115,7 @@ impl Settings {
             // More lines than the host has units are never used.
             buffer_units: small((keys.buffer.bytes / unit_bytes(&keys)).min(exported)),
             tables: None,
+            keys,
         };
         if !plans && let Err(why) = initial::device::check(&settings) {
             problems.push(Problem { place: String::new(), what: why.to_string() });

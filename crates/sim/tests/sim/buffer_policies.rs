@@ -103,8 +103,8 @@ fn mixed() -> Vec<Request> {
 fn no_key_of_the_buffer_is_dead_under_a_policy_that_flushes() {
     let (mut refused, mut documented) = (Vec::new(), Vec::new());
     let requests = mixed();
-    let sections = DeviceKeys::default().sections();
-    let (_, keys, _) = sections.into_iter().find(|(name, ..)| name == "buffer").unwrap();
+    let device = DeviceKeys::default();
+    let (_, keys, _) = device.sections().into_iter().find(|(name, ..)| name == "buffer").unwrap();
     for key in keys {
         let name = format!("buffer.{}=", key.name);
         let flip = format!("{name}{}", key.flip);

@@ -81,7 +81,7 @@ fn precisions_agree_where_the_bus_takes_no_time() {
         let family = [Family::Any, Family::LogBlocks, Family::Cached][(seed % 3) as usize];
         let (settings, requests) = case(family, seed + 70_000);
         let of = |precision, policy| {
-            let mut keys = without_bus_times(settings.keys, precision);
+            let mut keys = without_bus_times(settings.keys.clone(), precision);
             keys.channel.arbitration = policy;
             let settings = Settings::new(keys).unwrap_or_else(|error| panic!("{seed}: {error}"));
             match try_record(&settings, &[], &requests) {
@@ -172,7 +172,7 @@ fn random_devices_with_bus_requests_keep_every_rule() {
     let operations = Shared::new(BTreeMap::new());
     for seed in seeds(4_000..4_060) {
         let (settings, requests) = case(Family::Bus, seed);
-        let keys = settings.keys;
+        let keys = &settings.keys;
         let rules = Rules {
             channels: BTreeMap::new(),
             dies: BTreeMap::new(),

@@ -12,7 +12,7 @@ use flashyard_sim::report::Report;
 
 /// The settings with so many errors in 10^9 bits.
 fn with_errors(settings: &Settings, ppb: u64) -> Settings {
-    let mut keys = settings.keys;
+    let mut keys = settings.keys.clone();
     keys.nand.bit_errors_ppb = ppb;
     Settings::new(keys).expect("errors rule out no device")
 }

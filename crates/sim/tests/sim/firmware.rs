@@ -220,7 +220,7 @@ fn cores_that_take_no_time_change_nothing() {
     for seed in seeds(0..24) {
         let family = [Family::Any, Family::LogBlocks, Family::Cached][(seed % 3) as usize];
         let (without, requests) = case(family, seed);
-        let mut keys = without.keys;
+        let mut keys = without.keys.clone();
         keys.firmware.cores = 3;
         let with = Settings::new(keys).unwrap();
         let run = |settings| format!("{:?}", try_record(settings, &[], &requests));

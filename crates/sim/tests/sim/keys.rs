@@ -1,9 +1,9 @@
 //! Every key does something: a key that changes no result is a promise that the simulator breaks.
 
 use crate::generators::keys::{is_full, requests, settings, streams};
-use flashyard_core::key::{Key, Kind};
+use flashyard_core::key::Kind;
 use flashyard_core::request::Request;
-use flashyard_sim::config::{DeviceKeys, Sections, Settings, parse_value, show_value};
+use flashyard_sim::config::{DeviceKeys, ListedKey, Sections, Settings, parse_value, show_value};
 use flashyard_sim::device::PhaseKeys;
 use flashyard_sim::drive::Drive;
 use flashyard_sim::report::Report;
@@ -29,7 +29,7 @@ fn results(with: &[&str], settings: &Settings, requests: &[Request]) -> String {
 /// Runs the workload with a key's `with`, then with the key flipped too; says what is wrong.
 fn witness(
     path: &str,
-    key: &Key,
+    key: &ListedKey<'_>,
     bases: &mut BTreeMap<&'static [&'static str], String>,
 ) -> Result<(), String> {
     let requests = requests(is_full(key.with));
@@ -49,11 +49,12 @@ fn flipping_any_key_changes_a_result() {
     let mut bases = BTreeMap::new();
     let mut wrong = Vec::new();
     let mut count = 0;
-    for (section, keys, _) in DeviceKeys::default().sections() {
+    let device = DeviceKeys::default();
+    for (section, keys, _) in device.sections() {
         for key in keys {
             count += 1;
             let path = format!("{section}.{}", key.name);
-            wrong.extend(witness(&path, key, &mut bases).err());
+            wrong.extend(witness(&path, &key, &mut bases).err());
         }
     }
     assert!(wrong.is_empty(), "{} of {count} keys:\n{}", wrong.len(), wrong.join("\n"));
@@ -80,14 +81,14 @@ fn key_tables_are_well_formed() {
         let mut names = BTreeSet::new();
         for key in table {
             assert!(names.insert(key.name), "{section}.{} is declared twice", key.name);
-            check_key(&keys, &section, key);
+            check_key(&keys, &section, &key);
         }
         assert!(sections.insert(section.clone()), "[{section}] is listed twice");
     }
 }
 
 #[track_caller]
-fn check_key(keys: &DeviceKeys, section: &str, key: &Key) {
+fn check_key(keys: &DeviceKeys, section: &str, key: &ListedKey<'_>) {
     let path = format!("{section}.{}", key.name);
     assert!(is_snake_case(key.name), "{path} is not in snake_case");
     assert!(!key.doc.trim().is_empty(), "{path} has no description");
@@ -100,7 +101,7 @@ fn check_key(keys: &DeviceKeys, section: &str, key: &Key) {
     assert_eq!(parse_value(&key.kind, &shown), Ok(default), "{path}: the default {shown}");
     let flip = parse_value(&key.kind, key.flip).unwrap_or_else(|why| panic!("{path}: {why}"));
     assert_ne!(flip, default, "{path}: the flip is the default");
-    let mut set = *keys;
+    let mut set = keys.clone();
     assert!(set.set(section, key.name, flip), "{path} cannot be set");
     assert_eq!(set.get(section, key.name), Some(flip), "{path} does not keep its value");
 }

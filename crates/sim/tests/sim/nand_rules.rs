@@ -98,7 +98,7 @@ impl Log {
             found.units.extend(done.ppn.map(u64::from));
         }
         let dies = dies.into_iter().map(|(die, all)| (die, all.into_values().collect()));
-        Self { settings: *settings, dies: dies.collect() }
+        Self { settings: settings.clone(), dies: dies.collect() }
     }
 
     /// Bursts of reads and writes of one to four units on a busy device.

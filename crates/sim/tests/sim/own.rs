@@ -23,6 +23,7 @@ use flashyard_sim::own::{Family, MAX_KEYS, OwnParts, Parts};
 use flashyard_sim::stream::{Stream, StreamKeys};
 use std::convert::Infallible;
 use std::panic::catch_unwind;
+use std::sync::Arc;
 
 /// A buffer of two ports, and a queue with an order to choose.
 const BUFFERED: [&str; 8] = [
@@ -44,8 +45,8 @@ const BUS_REQUESTS: [&str; 4] = [
     "channel.ps_per_byte=25000",
 ];
 
-fn keys(own: OwnParts, assignments: &[String]) -> DeviceKeys {
-    let mut keys = DeviceKeys::with_own(own);
+fn keys(own: &OwnParts, assignments: &[String]) -> DeviceKeys {
+    let mut keys = DeviceKeys::with_own(own.clone());
     let mut problems = Vec::new();
     for assignment in assignments {
         apply_setting("--set", assignment, &mut keys, &mut problems);
@@ -83,8 +84,9 @@ fn requests(settings: &Settings) -> Vec<Request> {
 
 /// Every key of a part at its other value, which its declaration states.
 fn flips(section: &str) -> Vec<(String, String)> {
-    let all = DeviceKeys::default().sections();
-    let (_, keys, _) = all.into_iter().find(|(known, ..)| known == section).expect("a section");
+    let device = DeviceKeys::default();
+    let mut all = device.sections().into_iter();
+    let (_, keys, _) = all.find(|(known, ..)| known == section).expect("a section");
     keys.iter().map(|key| (key.name.to_string(), key.flip.to_string())).collect()
 }
 
@@ -95,14 +97,9 @@ struct Each(Vec<String>);
 
 impl Each {
     #[track_caller]
-    fn check(
-        &mut self,
-        family: Family,
-        name: &str,
-        make: impl FnOnce(Parts, &'static str) -> Parts,
-    ) {
-        let own = make(Parts::new(), format!("own-{name}").leak()).keep();
-        self.0.push(check_same(own, family, name));
+    fn check(&mut self, family: Family, name: &str, make: impl FnOnce(Parts, String) -> Parts) {
+        let own = make(Parts::new(), format!("own-{name}")).share();
+        self.0.push(check_same(&own, family, name));
     }
 
     /// Not all of them do the same as one another.
@@ -156,7 +153,7 @@ impl SchemeVisitor for Each {
 /// Runs a built-in part and itself as an own one, its keys at their defaults and one after the
 /// other at another value; returns what the run at defaults told.
 #[track_caller]
-fn check_same(own: OwnParts, family: Family, name: &str) -> String {
+fn check_same(own: &OwnParts, family: Family, name: &str) -> String {
     let (section, key) = family.chooser();
     let told = |name: &str, flip: Option<&(String, String)>| {
         let mut set = base();
@@ -250,7 +247,7 @@ impl Sequencer for Bytes {
 /// The lowest die first, with the times of the sequencer.
 fn lowest_die(byte_ns: u64) -> OwnParts {
     let parts = Parts::new().bus_policy("lowest-die", "", |_: NoKeys| LowestDie);
-    parts.sequencer("bytes", "", move |_: NoKeys| Bytes { byte_ns }).keep()
+    parts.sequencer("bytes", "", move |_: NoKeys| Bytes { byte_ns }).share()
 }
 
 #[test]
@@ -261,7 +258,7 @@ fn random_devices_under_an_own_bus_policy_and_sequencer_keep_every_rule() {
             [(seed % 3) as usize];
         let (settings, requests) = case(family, seed + 120_000);
         // The same keys, of a device that knows the own parts.
-        let mut with = DeviceKeys::with_own(own);
+        let mut with = DeviceKeys::with_own(own.clone());
         for (section, keys, _) in settings.keys.sections() {
             for key in keys {
                 let value = settings.keys.get(&section, key.name).expect("a listed key");
@@ -274,7 +271,8 @@ fn random_devices_under_an_own_bus_policy_and_sequencer_keep_every_rule() {
             apply_setting("--set", assignment, &mut with, &mut problems);
         }
         assert_eq!(problems, []);
-        let settings = Settings::new(with).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        let settings =
+            Settings::new(with.clone()).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         let result = std::panic::catch_unwind(|| try_record(&settings, &[], &requests));
         if let Ok((_, run)) = result.unwrap_or_else(|_| panic!("seed {seed}: {with:#?}")) {
             assert_eq!(run.requests.len(), requests.len(), "seed {seed}: one answer a request");
@@ -288,7 +286,7 @@ fn random_devices_under_an_own_bus_policy_and_sequencer_keep_every_rule() {
 /// request takes as long as the sequencer says.
 #[test]
 fn an_own_bus_policy_and_sequencer_decide_who_sends_and_for_how_long() {
-    let device = |own, policy: &str, timing: &str| {
+    let device = |own: &_, policy: &str, timing: &str| {
         let more = [format!("channel.arbitration={policy}"), format!("bus.timing={timing}")];
         let set: Vec<_> = ["map.store=resident", "bus.poll_before_data=false"]
             .into_iter()
@@ -308,8 +306,8 @@ fn an_own_bus_policy_and_sequencer_decide_who_sends_and_for_how_long() {
     // the others follow one after the other.
     let data = 200 + 40_960;
     let first = 200 + 60_000 + data;
-    assert_eq!(ends(&device(own, "lowest-die", "bytes")), expected(first, data, [0, 3, 2, 1]));
-    assert_eq!(ends(&device(own, "in_order", "bytes")), expected(first, data, [0, 1, 2, 3]));
+    assert_eq!(ends(&device(&own, "lowest-die", "bytes")), expected(first, data, [0, 3, 2, 1]));
+    assert_eq!(ends(&device(&own, "in_order", "bytes")), expected(first, data, [0, 1, 2, 3]));
     // Times by the keys of the channel, as a sequencer of one's own.
     let by_keys = Parts::new().sequencer("mine", "", |_: NoKeys| FixedTimes {
         kinds: flashyard_core::bus::request::BusKind::ALL.map(|kind| match kind.class() {
@@ -318,10 +316,10 @@ fn an_own_bus_policy_and_sequencer_decide_who_sends_and_for_how_long() {
         }),
         ps_per_byte: 25_000,
     });
-    let by_keys = by_keys.keep();
+    let by_keys = by_keys.share();
     assert_eq!(
-        ends(&device(by_keys, "in_order", "mine")),
-        ends(&device(by_keys, "in_order", "keys"))
+        ends(&device(&by_keys, "in_order", "mine")),
+        ends(&device(&by_keys, "in_order", "keys"))
     );
 }
 
@@ -354,10 +352,10 @@ impl VictimRule for Mixed {
 
 #[test]
 fn a_device_under_a_rule_of_several_lists_goes_on_when_it_was_saved() {
-    let own = Parts::new().victim_rule("mixed", "", |_: NoKeys| Mixed).keep();
+    let own = Parts::new().victim_rule("mixed", "", |_: NoKeys| Mixed).share();
     let with = |rule: &str| {
         let more = [format!("gc.policy={rule}")];
-        Settings::new(keys(own, &[&base()[..], &more].concat())).unwrap()
+        Settings::new(keys(&own, &[&base()[..], &more].concat())).unwrap()
     };
     let run = |device: &mut Device| {
         device.check();
@@ -389,10 +387,10 @@ fn a_saved_device_goes_on_under_an_own_rule_and_policy() {
     let own = Parts::new()
         .command_policy("own-fifo", "", |keys: policy::fifo::FifoKeys| keys)
         .victim_rule("own-rga", "", |keys: victim::rga::RgaKeys| keys)
-        .keep();
+        .share();
     let with = |assignments: &[&str]| {
         let more = assignments.iter().map(ToString::to_string);
-        Settings::new(keys(own, &base().into_iter().chain(more).collect::<Vec<_>>())).unwrap()
+        Settings::new(keys(&own, &base().into_iter().chain(more).collect::<Vec<_>>())).unwrap()
     };
     let bytes = saved(&Device::new(&with(&[])));
     let goes_on = |settings: &Settings| {
@@ -414,10 +412,10 @@ fn own_keys_are_echoed_as_they_were_set() {
         .command_policy("own-drs", "", |keys: policy::drs::DrsKeys| AnyPolicy::Drs(keys))
         .command_policy("own-size", "", |keys: policy::size::SizeKeys| keys)
         .command_policy("own-deadline", "", |keys: policy::deadline::DeadlineKeys| keys)
-        .keep();
+        .share();
     let set = ["policy.command=own-deadline", "policy.own-size.sort_programs=false"];
-    let set = keys(own, &set.map(String::from));
-    let mut again = DeviceKeys::with_own(own);
+    let set = keys(&own, &set.map(String::from));
+    let mut again = DeviceKeys::with_own(own.clone());
     let mut problems = Vec::new();
     for (section, listed, _) in set.sections() {
         for key in listed {
@@ -444,16 +442,73 @@ impl CommandPolicy for Same {
     }
 }
 
+/// Names that are made while the program runs are words like any other: they are read, echoed,
+/// listed and offered.
+#[test]
+fn names_may_be_made_at_run_time() {
+    let names: Vec<String> = (0..3).map(|n| format!("p{n}")).collect();
+    let add = |parts: Parts, name: &String| {
+        parts.command_policy(name.as_str(), format!("Policy {name}."), |_: NoKeys| Same)
+    };
+    let own = names.iter().fold(Parts::new(), add).share();
+    drop(names);
+    let set = keys(&own, &["policy.command=p1".to_string()]);
+    assert_eq!(set.shown("policy", "command").as_deref(), Some("p1"));
+    let about = set.sections().into_iter().find(|(name, ..)| name == "policy.p2");
+    assert_eq!(about.map(|(_, keys, doc)| (keys.len(), doc)), Some((0, "Policy p2.")));
+    let settings = Settings::new(set).unwrap();
+    record(&settings, &[], &requests(&settings));
+    let mut problems = Vec::new();
+    apply_setting("--set", "policy.command=p7", &mut DeviceKeys::with_own(own), &mut problems);
+    let found = problems[0].to_string();
+    assert!(found.contains("drs") && found.contains(", p0, p1, p2; did you mean p0?"), "{found}");
+}
+
+/// The list and what its functions hold are freed with the last that knows them; so is a part.
+#[test]
+fn parts_are_freed_with_what_knows_them() {
+    struct Holds {
+        _held: Arc<()>,
+    }
+    impl CommandPolicy for Holds {
+        fn queue_names(&self) -> &'static [&'static str] {
+            Same.queue_names()
+        }
+        fn place(&self, command: &CommandView, now: Time) -> Placement {
+            Same.place(command, now)
+        }
+    }
+    let (held, of_function) = (Arc::new(()), Arc::new(()));
+    let (of_part, holds) = (Arc::clone(&held), Arc::clone(&of_function));
+    let own = Parts::new().command_policy("holds", "", move |_: NoKeys| {
+        let _ = &holds;
+        Holds { _held: Arc::clone(&of_part) }
+    });
+    let own = own.share();
+    let set = keys(&own, &[&base()[..], &["policy.command=holds".to_string()]].concat());
+    drop(own);
+    let settings = Settings::new(set.clone()).unwrap();
+    drop(set);
+    let device = Device::new(&settings);
+    let twin = device.clone();
+    drop(settings);
+    assert!(Arc::strong_count(&held) > 2 && Arc::strong_count(&of_function) == 2);
+    drop(device);
+    assert_eq!(Arc::strong_count(&of_function), 2, "a device knows its parts");
+    drop(twin);
+    assert_eq!((Arc::strong_count(&held), Arc::strong_count(&of_function)), (1, 1));
+}
+
 #[track_caller]
 fn check_refused(why: &str, make: impl FnOnce() -> Parts + std::panic::UnwindSafe) {
-    let panic = catch_unwind(move || make().keep()).expect_err("such a list is refused");
+    let panic = catch_unwind(move || make().share()).expect_err("such a list is refused");
     let said = panic.downcast_ref::<String>().cloned().unwrap_or_default();
     assert_eq!(said, why);
 }
 
 #[test]
 fn lists_that_cannot_be_are_refused() {
-    let add = |parts: Parts, name| {
+    let add = |parts: Parts, name: &str| {
         parts.command_policy(name, "", |_: policy::deadline::DeadlineKeys| Same)
     };
     check_refused("policy.command: there is a drs already", || add(Parts::new(), "drs"));
@@ -465,14 +520,13 @@ fn lists_that_cannot_be_are_refused() {
         check_refused(&why, || add(Parts::new(), name));
     }
     let each = policy::deadline::DeadlineKeys::KEYS.len();
-    let names: Vec<&'static str> =
-        (0..=MAX_KEYS / each).map(|at| &*format!("n{at}").leak()).collect();
-    let (last, most) = (names[names.len() - 1], names.len() * each);
+    let names: Vec<String> = (0..=MAX_KEYS / each).map(|at| format!("n{at}")).collect();
+    let (last, most) = (&names[names.len() - 1], names.len() * each);
     let why = format!("policy.{last}: own parts have {most} keys, at most {MAX_KEYS} fit");
     check_refused(&why, || names.iter().fold(Parts::new(), |parts, name| add(parts, name)));
     // One less fits, and one name may be in two families.
     let fits = names[1..].iter().fold(Parts::new(), |parts, name| add(parts, name));
-    let fits = fits.victim_rule("n1", "", |keys: victim::greedy::GreedyKeys| keys).keep();
+    let fits = fits.victim_rule("n1", "", |keys: victim::greedy::GreedyKeys| keys).share();
     assert_eq!(fits.names(Family::CommandPolicy).count(), names.len() - 1);
     assert_eq!(fits.names(Family::VictimRule).collect::<Vec<_>>(), [("n1", "")]);
 }

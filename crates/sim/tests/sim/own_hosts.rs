@@ -53,7 +53,7 @@ impl HostPolicy for Wrong {
 }
 
 fn run(how: u64, flags: Flags) -> Result<(), SimError> {
-    let parts = Parts::new().host_policy("wrong", "", |keys: Wrong| keys).keep();
+    let parts = Parts::new().host_policy("wrong", "", |keys: Wrong| keys).share();
     let mut keys = DeviceKeys::with_own(parts);
     let mut problems = Vec::new();
     let how = format!("host.wrong.how={how}");
@@ -128,7 +128,7 @@ impl HostPolicy for Probe {
 /// Unit 0 is on flash when one sector of it is written, unit 5 is not; a page has 8 sectors.
 #[test]
 fn a_part_of_a_unit_serves_no_read_of_more_unless_flash_has_nothing() {
-    let parts = Parts::new().host_policy("probe", "", |keys: Probe| keys).keep();
+    let parts = Parts::new().host_policy("probe", "", |keys: Probe| keys).share();
     let mut keys = DeviceKeys::with_own(parts);
     let mut problems = Vec::new();
     for setting in [

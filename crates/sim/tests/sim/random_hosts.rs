@@ -84,7 +84,7 @@ fn assert_accounts(settings: &Settings, workload: &Workload, report: &Report) {
 
 /// The same device with every other key of the buffer as it is by default.
 fn without_buffer(settings: &Settings) -> Settings {
-    let mut keys = settings.keys;
+    let mut keys = settings.keys.clone();
     keys.buffer = BufferKeys::default();
     Settings::new(keys).expect("a device without a buffer")
 }
@@ -125,7 +125,7 @@ fn random_hosts_keep_every_rule() {
     let all = !seeds_are_given();
     let (mut short, mut jobs, mut stalls, mut waits, mut hidden) = (0, 0, 0, 0, 0);
     for seed in seeds(0..200) {
-        let (settings, workload) = case(parts, seed);
+        let (settings, workload) = case(&parts, seed);
         let result = catch_unwind(|| one_case(seed, &settings, &workload));
         match result.unwrap_or_else(|_| panic!("seed {seed}: {:#?}", settings.keys)) {
             Some(report) => {
@@ -146,7 +146,7 @@ fn random_hosts_keep_every_rule() {
 #[test]
 fn log_blocks_behind_buffers_keep_every_rule() {
     let parts = own_parts();
-    log_blocks_keep_every_rule(6_000..6_200, |seed| log_case(parts, seed));
+    log_blocks_keep_every_rule(6_000..6_200, |seed| log_case(&parts, seed));
 }
 
 /// The same where the log blocks are superblocks.
@@ -154,7 +154,7 @@ fn log_blocks_behind_buffers_keep_every_rule() {
 fn superblocks_behind_buffers_keep_every_rule() {
     let parts = own_parts();
     log_blocks_keep_every_rule(6_500..6_700, |seed| {
-        let (mut settings, workload) = log_case(parts, seed);
+        let (mut settings, workload) = log_case(&parts, seed);
         settings = with_superblocks(&mut Random(seed), settings.keys);
         (settings, workload)
     });

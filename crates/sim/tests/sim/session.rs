@@ -36,7 +36,7 @@ impl Case {
     fn new(settings: &Settings, streams: Vec<(StreamKeys, Vec<Request>)>) -> Self {
         let device = Drive::new(settings);
         let streams = streams.into_iter().map(|(keys, of)| ("s".to_string(), keys, of)).collect();
-        Self { settings: *settings, device, streams }
+        Self { settings: settings.clone(), device, streams }
     }
 
     /// One stream in an open loop.
@@ -238,8 +238,8 @@ fn sessions_with_random_hosts_equal_runs() {
     let (mut whole, mut open) = (0, 0);
     for seed in every_seed(20_600..21_000) {
         let (settings, workload) = match seed % 4 {
-            0 => hosts::log_case(parts, seed),
-            _ => hosts::case(parts, seed),
+            0 => hosts::log_case(&parts, seed),
+            _ => hosts::case(&parts, seed),
         };
         let streams = workload.streams.into_iter();
         let few = |(pace, depth, mut of): (_, _, Vec<_>)| {
@@ -277,7 +277,7 @@ fn a_closed_loop_by_hand_equals_a_closed_stream() {
         let depth = [1, 3, 16, 64][usize::try_from(seed / 4 % 4).unwrap()];
         let streams = vec![(pacing(Pacing::Closed, depth), requests.clone())];
         let closed = Case::new(&settings, streams);
-        let case = Case::open(0, (settings, requests.clone()));
+        let case = Case::open(0, (settings.clone(), requests.clone()));
         let (mut session, recorded) = case.session();
         let mut rest = requests.iter();
         let mut free = depth;

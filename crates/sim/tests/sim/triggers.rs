@@ -97,7 +97,7 @@ fn work_that_began_in_an_idle_time_began_while_no_request_was_outstanding() {
         for (number, request) in (0..).zip(&mut requests) {
             request.arrival = request.arrival + Span::from_us(number / 5 * pause);
         }
-        let Ok(settings) = Settings::new(keys) else { continue };
+        let Ok(settings) = Settings::new(keys.clone()) else { continue };
         let told = listen(&settings, &requests);
         for &(at, ref beside) in &told.beside {
             // What had a command before this instant's work, and what came before this instant.

@@ -130,9 +130,10 @@ pub const DRAWN_POLICIES: &[&str] = PolicyName::WORDS.split_at(8).0;
 /// their declaration names.
 pub fn keys_of_parts(random: &mut Random) -> Vec<String> {
     let families = ["policy.", "host.", "gc.", "ftl."];
-    let sections = DeviceKeys::default().sections();
-    let parts = sections
-        .iter()
+    let device = DeviceKeys::default();
+    let parts = device
+        .sections()
+        .into_iter()
         .filter(|(section, ..)| families.iter().any(|family| section.starts_with(family)))
         .filter(|(section, ..)| section != "policy.fair");
     let keys = parts.flat_map(|(section, keys, _)| {

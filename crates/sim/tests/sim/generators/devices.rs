@@ -148,7 +148,7 @@ pub fn with_superblocks(random: &mut Random, mut keys: DeviceKeys) -> Settings {
     }
     let settings = Settings::new(keys).unwrap_or_else(|error| panic!("{error}"));
     match random.below(4) {
-        0 if keys.buffer.bytes == 0 => with_bus(random, settings.keys),
+        0 if settings.keys.buffer.bytes == 0 => with_bus(random, settings.keys),
         1 => with_periods(random, settings.keys),
         _ => settings,
     }
@@ -245,7 +245,7 @@ fn with_states(random: &mut Random, mut keys: DeviceKeys) -> Settings {
     }
     keys.metrics.power_us = random.pick(&[Span::ZERO, Span::from_ms(1), Span::from_ns(37_001)]);
     keys.metrics.bin_ms = random.pick(&[Span::ZERO, Span::from_ms(1)]);
-    Settings::new(keys).unwrap_or_else(|_| {
+    Settings::new(keys.clone()).unwrap_or_else(|_| {
         // Host policies that start pages leave transfers of pages to others.
         keys.interface.transfer = Transfer::Request;
         Settings::new(keys).unwrap_or_else(|error| panic!("{error}"))
@@ -272,7 +272,7 @@ fn with_bus(random: &mut Random, mut keys: DeviceKeys) -> Settings {
         // A loop that asks all the time must take some.
         costs.loop_ns = 20_000;
     }
-    Settings::new(keys).unwrap_or_else(|_| {
+    Settings::new(keys.clone()).unwrap_or_else(|_| {
         (keys.nand.program_suspends, keys.nand.erase_suspends) = (0, 0);
         (keys.energy.budget_mw, keys.energy.max_active_dies) = (0, 0);
         keys.nand.cache_read = false;
@@ -298,7 +298,7 @@ fn with_firmware(random: &mut Random, mut keys: DeviceKeys) -> Settings {
     keys.nand.read_part_us =
         random.pick(&[Span::from_us(20), Span::from_ns(59_999), Span::from_us(60)]);
     keys.nand.codeword_bytes = random.pick(&[0, 512, 1_024, 2_048]);
-    Settings::new(keys).unwrap_or_else(|_| {
+    Settings::new(keys.clone()).unwrap_or_else(|_| {
         (keys.energy.read_pj, keys.nand.codeword_bytes) = (0, 0);
         keys.nand.read_part_us = Span::ZERO;
         Settings::new(keys).unwrap_or_else(|error| panic!("{error}"))
@@ -312,7 +312,7 @@ fn with_joined(random: &mut Random, mut keys: DeviceKeys) -> Settings {
     keys.ftl.frontier = WriteFrontier::Die;
     keys.gc.copyback = false;
     keys.metrics.power_us = Span::from_us(100);
-    Settings::new(keys).unwrap_or_else(|_| {
+    Settings::new(keys.clone()).unwrap_or_else(|_| {
         (keys.energy.budget_mw, keys.energy.max_active_dies) = (0, 0);
         keys.geometry.blocks_per_plane *= 5;
         keys.ftl.over_provisioning_percent = Ppm::from_percent(200);
@@ -325,18 +325,18 @@ fn with_joined(random: &mut Random, mut keys: DeviceKeys) -> Settings {
 
 /// A device with a family of firmware, where its map on flash has room for the reserve.
 fn with_family(random: &mut Random, keys: &DeviceKeys) -> Settings {
-    let mut own = *keys;
+    let mut own = keys.clone();
     own.firmware.family = random.pick(FirmwareFamily::ALL);
     own.gc.suspend_while_short = random.below(3) > 0;
     own.gc.preemptible = true;
     own.gc.start = GcStart::Early;
     own.nand.program_suspends = random.pick(&[0, 0, 1]);
     own.host.dispatch_width = random.pick(&[0, 0, 3]);
-    Settings::new(own).unwrap_or_else(|_| {
+    Settings::new(own.clone()).unwrap_or_else(|_| {
         own.firmware.family = FirmwareFamily::None;
         own.energy = keys.energy;
         Settings::new(own)
-            .or_else(|_| Settings::new(*keys))
+            .or_else(|_| Settings::new(keys.clone()))
             .unwrap_or_else(|error| panic!("{error}"))
     })
 }
@@ -542,7 +542,7 @@ fn random_settings(random: &mut Random, kind: Kind) -> Settings {
     let mut why = String::new();
     for percent in 10..900u64 {
         keys.ftl.over_provisioning_percent = Ppm::from_ppm((percent * spare + 5) / 10 * 10_000);
-        match Settings::new(keys) {
+        match Settings::new(keys.clone()) {
             Ok(settings) => return settings,
             Err(error) => why = error.to_string(),
         }
@@ -576,7 +576,7 @@ pub fn with_parts(random: &mut Random, settings: &Settings) -> (Settings, Vec<St
             drawn.push(format!("ftl.scheme={}", random.pick(PLANNING)));
         }
         let flush = starts_pages(policy).then(|| "buffer.flush_when_idle=false".to_string());
-        let mut keys = settings.keys;
+        let mut keys = settings.keys.clone();
         let mut problems = Vec::new();
         for assignment in keys_of_parts(random).iter().chain(&drawn).chain(&flush) {
             apply_setting("--set", assignment, &mut keys, &mut problems);
@@ -590,7 +590,7 @@ pub fn with_parts(random: &mut Random, settings: &Settings) -> (Settings, Vec<St
 
 /// The device with another power budget, time series and energies.
 fn with_power(random: &mut Random, settings: &Settings) -> Settings {
-    let mut keys = settings.keys;
+    let mut keys = settings.keys.clone();
     keys.energy.controller_idle_mw = random.pick(&[0, 7]);
     keys.energy.erase_pj = random.pick(&[0, 1_000_000_007]);
     keys.energy.max_active_dies = random.pick(&[0, 0, 0, 1, 2]);

@@ -19,11 +19,11 @@ pub fn own_parts() -> OwnParts {
     Parts::new()
         .host_policy("any-request", "", |keys: AnyRequest| keys)
         .host_policy("any-page", "", |keys: AnyPage| keys)
-        .keep()
+        .share()
 }
 
 /// The device and the workload of a seed.
-pub fn case(parts: OwnParts, seed: u64) -> (Settings, Workload) {
+pub fn case(parts: &OwnParts, seed: u64) -> (Settings, Workload) {
     let mut random = Random(seed);
     let kind = match seed % 10 {
         9 => Kind::LogBlocks,
@@ -34,11 +34,11 @@ pub fn case(parts: OwnParts, seed: u64) -> (Settings, Workload) {
 }
 
 /// The device and the workload of a seed, with log blocks behind a write buffer.
-pub fn log_case(parts: OwnParts, seed: u64) -> (Settings, Workload) {
+pub fn log_case(parts: &OwnParts, seed: u64) -> (Settings, Workload) {
     drawn_case(&mut Random(seed), parts, Kind::BufferedLogs)
 }
 
-fn drawn_case(random: &mut Random, parts: OwnParts, kind: Kind) -> (Settings, Workload) {
+fn drawn_case(random: &mut Random, parts: &OwnParts, kind: Kind) -> (Settings, Workload) {
     let settings = random_settings(random, parts, kind);
     let workload = random_workload(random, &settings);
     (settings, workload)
@@ -106,8 +106,8 @@ impl HostPolicy for AnyPage {
 }
 
 /// Settings from `section.key=value` strings.
-fn try_settings(own: OwnParts, assignments: &[String]) -> Result<Settings, String> {
-    let mut keys = DeviceKeys::with_own(own);
+fn try_settings(own: &OwnParts, assignments: &[String]) -> Result<Settings, String> {
+    let mut keys = DeviceKeys::with_own(own.clone());
     let mut problems = Vec::new();
     for assignment in assignments {
         apply_setting("--set", assignment, &mut keys, &mut problems);
@@ -326,7 +326,7 @@ enum Kind {
 }
 
 /// A device that can be.
-fn random_settings(random: &mut Random, parts: OwnParts, kind: Kind) -> Settings {
+fn random_settings(random: &mut Random, parts: &OwnParts, kind: Kind) -> Settings {
     let own = match kind {
         Kind::Any => &[],
         Kind::Tight => TIGHT,
