@@ -101,6 +101,7 @@ impl<K: Ord + Copy, S: AsRef<[Entry<K>]> + AsMut<[Entry<K>]>> IndexedHeap<K, S> 
 }
 
 /// Puts an entry where it belongs, at a place or above.
+#[inline]
 fn rise<K: Ord + Copy>(
     entries: &mut [Entry<K>],
     positions: &mut [u32],

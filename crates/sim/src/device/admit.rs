@@ -149,6 +149,7 @@ impl Device {
     }
 
     /// A request that has left the queue is started, all of it.
+    #[inline]
     fn start_request(&mut self, handle: RequestId) -> Picked {
         self.begin_request(handle);
         if self.host.translate(handle, self.now) {

@@ -39,6 +39,7 @@ impl Device {
     }
 
     /// A set's command is on the die: the first of its page, or one more unit of it.
+    #[inline]
     pub(super) fn board(&mut self, set: SetId, ppn: Option<Ppn>, heads_page: bool) {
         self.enter(set, Mode::Running);
         let now = self.now;

@@ -18,6 +18,7 @@ const LONG: u8 = 8;
 
 impl Device {
     /// Ends the current segment of a set's account and begins the next in `mode`.
+    #[inline]
     pub(super) fn enter(&mut self, set: SetId, mode: Mode) {
         self.close_segment(set);
         match mode {
@@ -105,6 +106,7 @@ impl Device {
     }
 
     /// Charges a segment in which some time has passed.
+    #[inline]
     pub(super) fn charge_now(&mut self, set: SetId) {
         let mode = self.sets[set].mode;
         let track = self.sets.track_mut(set);
@@ -143,6 +145,7 @@ impl Device {
     }
 
     /// Ends the account of a command whose operation has just left its die.
+    #[inline]
     pub(super) fn close_with(&mut self, set: SetId, operation: &Operation) {
         if self.sets.track(set).since < self.now {
             if self.account.is_followed() {
@@ -175,6 +178,7 @@ impl Device {
     }
 
     /// A command was on its die.
+    #[inline]
     pub(super) fn charge_running(&mut self, set: SetId, operation: &Operation) {
         let (all, bus, unknown) = self.running_time(set, operation);
         let is_data = self.sets.stage(set).is_data();

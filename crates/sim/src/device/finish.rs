@@ -63,6 +63,7 @@ impl Device {
         }
     }
 
+    #[inline]
     fn stage_over(&mut self, set: SetId) {
         if self.ftl.is_task(set, &self.sets) && self.task_goes_on(set) {
             return;
@@ -369,6 +370,7 @@ impl Device {
     }
 
     /// Forgets a request once it is answered and nothing is charged to it any more.
+    #[inline]
     fn release_if_over(&mut self, handle: RequestId) {
         let request = &self.host[handle];
         let Some(completion) = request.answered else { return };

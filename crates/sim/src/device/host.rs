@@ -6,6 +6,7 @@ use crate::host::Timer;
 
 impl Device {
     /// Fetches requests as long as there are any and places for them.
+    #[inline]
     pub(super) fn fetch(&mut self) {
         while let Some(handle) = self.host.fetch(self.now) {
             self.send(handle);
@@ -13,6 +14,7 @@ impl Device {
     }
 
     /// A request sets out for the device.
+    #[inline]
     pub(super) fn send(&mut self, handle: RequestId) {
         let is_there = self.host.send(handle, self.now);
         self.link_carries(handle);
@@ -26,6 +28,7 @@ impl Device {
     }
 
     /// A request enters the host queue.
+    #[inline]
     fn enter_queue(&mut self, handle: RequestId) {
         self.account.entered(self.host[handle].order);
         self.host.enter_queue(handle, self.now);

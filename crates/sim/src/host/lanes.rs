@@ -117,6 +117,7 @@ impl Host {
 
     /// When the next request of a stream is issued; [`Time::MAX`] where there is none or an answer
     /// must come first.
+    #[inline]
     pub(crate) fn due(&self, lane: usize, feed: &Feed, start: Time, now: Time) -> Time {
         let Some(request) = &feed.next else { return Time::MAX };
         let lane = &self.lanes[lane];
@@ -303,6 +304,7 @@ impl Host {
     }
 
     /// Fetches a request, if there is one and a place for it.
+    #[inline]
     pub(crate) fn fetch(&mut self, now: Time) -> Option<RequestId> {
         if !self.limited {
             return None;
@@ -357,6 +359,7 @@ impl Host {
 
     /// A request sets out for the device, when that is awake. Returns whether it is there at once;
     /// otherwise [`Timer::Enter`] says when.
+    #[inline]
     pub(crate) fn send(&mut self, handle: RequestId, now: Time) -> bool {
         if !self.has_link {
             return true;

@@ -183,6 +183,7 @@ impl Sets {
     }
 
     /// Forgets a set whose commands are all over.
+    #[inline]
     pub(crate) fn remove(&mut self, set: SetId) {
         let Track { row, behind, .. } = self.track(set);
         debug_assert!(row.is_none() && behind.is_none(), "{set:?} is of a row");
