@@ -22,7 +22,7 @@
 
 use super::is::{Needs, is_quiet, line_outside, needs, serve_alone, starts_whole, unit};
 use super::ris::{Beside, serve_beside};
-use super::{HostAnswer, HostPolicy, HostView, LARGEST_WINDOW, LineView, PortView};
+use super::interface::{HostAnswer, HostPolicy, HostView, LARGEST_WINDOW, LineView, PortView};
 use crate::key::Kind;
 use crate::request::RequestOp;
 use crate::units::{Lpn, Span};
