@@ -1,6 +1,8 @@
 //! Every writer against its reader.
 
 use super::*;
+use flashyard_core::request::Flags;
+use flashyard_core::units::Time;
 use crate::RequestSource;
 use crate::input::Input;
 use crate::random::SplitMix64;
