@@ -1,9 +1,8 @@
 //! The lab gc-rule: a rule for victims, beside the built-in ones.
 
-use super::files::{Written, fill};
 use super::runs::{self, amplification};
+use super::template::{Written, fill, mixed, state_seed};
 use super::verdict::Verdict;
-use super::{mixed, state_seed};
 use crate::args::lab::{CheckArgs, Lab};
 use crate::output::table::{render, table};
 use anyhow::Result;
