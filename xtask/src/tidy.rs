@@ -26,8 +26,8 @@ const REGISTRIES: [(&str, &str, &str); 6] = [
     ("crates/core/src/policy/", "registry! {", "(%::"),
     ("crates/core/src/host/", "registry! {", "(%::"),
     ("crates/core/src/bus/policy/", "registry! {", "(%::"),
-    ("crates/sim/src/ftl/victim/", "registry! {", "(%::"),
-    ("crates/sim/src/ftl/log/", "registry! {", "(%::"),
+    ("crates/sim/src/parts/victim/", "registry! {", "(%::"),
+    ("crates/sim/src/parts/log/", "registry! {", "(%::"),
     ("crates/workload/src/format/", "formats! {", "%"),
 ];
 
@@ -73,7 +73,7 @@ pub(crate) fn sources(root: &Path) -> Result<Vec<String>> {
 }
 
 /// Every file of the tree at `root` that is not ignored.
-fn tree(root: &Path) -> Result<Vec<File>> {
+pub(crate) fn tree(root: &Path) -> Result<Vec<File>> {
     let ignored = fs::read_to_string(root.join(".gitignore")).unwrap_or_default();
     let mut files = Vec::new();
     walk(root, "", &ignored, &mut files)?;

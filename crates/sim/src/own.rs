@@ -40,9 +40,9 @@ use crate::config::{
     BusKeys, BusTiming, ChannelKeys, DeviceKeys, FtlKeys, GcKeys, HostChoice, PolicyChoice,
     Sections,
 };
-use crate::ftl::log::{BoxedScheme, Scheme, SchemeName};
-use crate::ftl::victim::{OwnRule, VictimName, VictimRule};
-use crate::policy::{OwnBusPolicy, OwnHostPolicy, OwnPolicy};
+use crate::parts::log::{BoxedScheme, Scheme, SchemeName};
+use crate::parts::policy::{OwnBusPolicy, OwnHostPolicy, OwnPolicy};
+use crate::parts::victim::{OwnRule, VictimName, VictimRule};
 use flashyard_core::bus::channel::Sequencer;
 use flashyard_core::bus::policy::{BusPolicy, BusPolicyName};
 use flashyard_core::host::{HostPolicy, HostPolicyName};

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
 use flashyard_sim::device::{Device, PhaseKeys, Upkeep};
-use flashyard_sim::ftl::memory::{DemandTable, Extent};
+use flashyard_sim::parts::memory::{DemandTable, Extent};
 use flashyard_sim::observe::{CommandDone, Observer, Shared};
 use flashyard_sim::report::Report;
 use flashyard_sim::stream::{Stream, StreamKeys};

@@ -8,7 +8,7 @@ use crate::output::table::{render, table};
 use anyhow::Result;
 use flashyard_run::error::wrong;
 use flashyard_run::plan::Plan;
-use flashyard_sim::ftl::victim::VictimKeys;
+use flashyard_sim::parts::victim::VictimKeys;
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::report::Report;
 

@@ -6,7 +6,7 @@ use super::schema::{Experiment, Sizes};
 use crate::output::table;
 use crate::output::text::{WIDTH, wrapped};
 use anyhow::{Context, Result};
-use flashyard_sim::ftl::memory::{DemandTable, Extent};
+use flashyard_sim::parts::memory::{DemandTable, Extent};
 use serde_json::{Map, Value, json};
 
 /// The layers that the table shows.

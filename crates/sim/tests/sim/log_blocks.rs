@@ -6,7 +6,7 @@ use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Time;
 use flashyard_sim::device::{Device, PhaseKeys, Upkeep};
-use flashyard_sim::ftl::log::PLANNING;
+use flashyard_sim::parts::log::PLANNING;
 use flashyard_sim::observe::Observer;
 use flashyard_sim::report::Report;
 use flashyard_sim::stream::{Stream, StreamKeys};

@@ -8,7 +8,7 @@ use flashyard_core::host::ros::HoistOrder;
 use flashyard_core::host::{HostAnswer, HostPolicy, HostPolicyName, HostView, UnderWay};
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_sim::config::{DeviceKeys, InitialBuffer, Settings, apply_setting};
-use flashyard_sim::ftl::log::PLANNING;
+use flashyard_sim::parts::log::PLANNING;
 use flashyard_sim::own::{OwnParts, Parts};
 use flashyard_sim::stream::{Pacing, Stream};
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! The page map: the device's own, in `ftl/page_map.rs` and `ftl/blocks.rs`. What it caches is
+//! The page map: the device's own, in `ftl/page_map.rs` and `parts/blocks.rs`. What it caches is
 //! `[map]`, how it collects garbage `[gc]`.
 
 flashyard_core::keys! {

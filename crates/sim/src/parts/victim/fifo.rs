@@ -5,7 +5,7 @@
 //! time nor wear. One step a block passed over.
 
 use super::{Cleaning, Looks, VictimRule};
-use crate::ftl::blocks::FullBlocks;
+use crate::parts::blocks::FullBlocks;
 use flashyard_core::units::BlockId;
 
 flashyard_core::keys! {

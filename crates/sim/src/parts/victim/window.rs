@@ -9,7 +9,7 @@
 //! step for every 64 blocks of the plane and one for every number of valid units.
 
 use super::{Cleaning, Looks, VictimRule};
-use crate::ftl::blocks::FullBlocks;
+use crate::parts::blocks::FullBlocks;
 use flashyard_core::key::Kind;
 use flashyard_core::quantity::Ppm;
 use flashyard_core::units::BlockId;

@@ -1,7 +1,7 @@
 //! Every rule against an independent look at all full blocks.
 
 use super::*;
-use crate::ftl::blocks::{Blocks, Care, Frontier, Frontiers};
+use crate::parts::blocks::{Blocks, Care, Frontier, Frontiers};
 use flashyard_core::geometry::{Geometry, StripeOrder};
 use flashyard_core::quantity::Ppm;
 use flashyard_core::units::{PlaneId, Ppn};

@@ -11,7 +11,7 @@
 //! O(units of a block) a victim, O(1) a copied unit.
 
 use super::{Cleaning, Looks, VictimRule};
-use crate::ftl::blocks::FullBlocks;
+use crate::parts::blocks::FullBlocks;
 use flashyard_core::units::BlockId;
 
 flashyard_core::keys! {

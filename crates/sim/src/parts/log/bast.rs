@@ -6,8 +6,8 @@
 use super::engine::Engine;
 use super::list::BlockList;
 use super::{NONE, Scheme, check_log, log_blocks};
-use crate::ftl::layer::{PageWrite, Plan, Shape, TranslationLayer};
-use crate::ftl::memory::{Extent, TableCost};
+use crate::parts::layer::{PageWrite, Plan, Shape, TranslationLayer};
+use crate::parts::memory::{Extent, TableCost};
 use flashyard_core::key::Kind;
 use flashyard_core::{choice, keys};
 

@@ -14,7 +14,7 @@ macro_rules! by_engine {
             self.engine.place(lpn)
         }
 
-        fn counts(&self) -> $crate::ftl::layer::MergeCounts {
+        fn counts(&self) -> $crate::parts::layer::MergeCounts {
             self.engine.counts
         }
 
@@ -40,8 +40,8 @@ mod engine;
 mod last_shared;
 mod list;
 
-use crate::ftl::layer::{MergeCounts, OwnLayer, PageWrite, Plan, Shape, TranslationLayer};
-use crate::ftl::memory::{Extent, TableCost};
+use crate::parts::layer::{MergeCounts, OwnLayer, PageWrite, Plan, Shape, TranslationLayer};
+use crate::parts::memory::{Extent, TableCost};
 use flashyard_core::command::Purpose;
 use flashyard_core::key::Keys;
 

@@ -2,7 +2,7 @@
 //! the longest time. From buckets, O(1) amortised.
 
 use super::{Cleaning, VictimRule};
-use crate::ftl::blocks::FullBlocks;
+use crate::parts::blocks::FullBlocks;
 use flashyard_core::units::BlockId;
 
 flashyard_core::keys! {

@@ -6,7 +6,7 @@
 use super::NONE;
 use super::engine::Engine;
 use super::last::{LastKeys, LastVictim};
-use crate::ftl::layer::Shape;
+use crate::parts::layer::Shape;
 use crate::random::{STEP, mix};
 use crate::saved::{Reader, RestoreError, Saved, Writer, load_list, save_list};
 

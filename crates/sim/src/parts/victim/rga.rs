@@ -7,7 +7,7 @@
 //! here none of the draws is spent on them. O(choices) a victim.
 
 use super::{Cleaning, Looks, VictimRule};
-use crate::ftl::blocks::FullBlocks;
+use crate::parts::blocks::FullBlocks;
 use flashyard_core::key::Kind;
 use flashyard_core::units::BlockId;
 

@@ -2,7 +2,7 @@
 
 use super::Blocks;
 use super::numbers::Numbers;
-use crate::ftl::victim::Looks;
+use crate::parts::victim::Looks;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
 use flashyard_core::units::{BlockId, PlaneId};
 

@@ -7,8 +7,8 @@
 
 use super::engine::Engine;
 use super::{Scheme, spare};
-use crate::ftl::layer::{PageWrite, Plan, Shape, TranslationLayer};
-use crate::ftl::memory::{Extent, TableCost};
+use crate::parts::layer::{PageWrite, Plan, Shape, TranslationLayer};
+use crate::parts::memory::{Extent, TableCost};
 use flashyard_core::key::Kind;
 
 flashyard_core::keys! {

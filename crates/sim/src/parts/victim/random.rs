@@ -4,7 +4,7 @@
 //! blocks excluded).
 
 use super::{Cleaning, Looks, VictimRule};
-use crate::ftl::blocks::FullBlocks;
+use crate::parts::blocks::FullBlocks;
 use flashyard_core::units::BlockId;
 
 flashyard_core::keys! {

@@ -8,7 +8,7 @@
 //! is completed by copies only behind its last page.
 
 use super::NONE;
-use crate::ftl::layer::{MergeCounts, Plan, ProgramOrder, Shape, Step};
+use crate::parts::layer::{MergeCounts, Plan, ProgramOrder, Shape, Step};
 use crate::saved::{Reader, RestoreError, Saved, Writer, saved};
 use std::collections::VecDeque;
 

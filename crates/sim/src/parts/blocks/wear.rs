@@ -1,7 +1,7 @@
 //! Erases: free lists, wear levelling, bad blocks.
 
 use super::Blocks;
-use crate::ftl::victim::{AnyVictim, Rule};
+use crate::parts::victim::{AnyVictim, Rule};
 use crate::random::mix;
 use flashyard_core::units::{BlockId, PlaneId};
 use std::cmp::Reverse;
@@ -28,7 +28,7 @@ pub struct Care {
 
 impl Default for Care {
     fn default() -> Self {
-        let rule = AnyVictim::Greedy(crate::ftl::victim::greedy::GreedyKeys::default());
+        let rule = AnyVictim::Greedy(crate::parts::victim::greedy::GreedyKeys::default());
         let rule = Rule::BuiltIn(rule);
         Self { rule, dynamic: false, static_gap: 0, factory_bad: 0, endurance: 0 }
     }
