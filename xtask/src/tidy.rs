@@ -73,7 +73,7 @@ pub(crate) fn sources(root: &Path) -> Result<Vec<String>> {
 }
 
 /// Every file of the tree at `root` that is not ignored.
-pub(crate) fn tree(root: &Path) -> Result<Vec<File>> {
+fn tree(root: &Path) -> Result<Vec<File>> {
     let ignored = fs::read_to_string(root.join(".gitignore")).unwrap_or_default();
     let mut files = Vec::new();
     walk(root, "", &ignored, &mut files)?;

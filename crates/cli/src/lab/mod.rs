@@ -1,8 +1,8 @@
 //! `flashyard lab`: exercises for students, and their checkers. A checker stores no answer: it
 //! finds the right one by simulation, each time.
 //!
-//! `sheet` prints sheets, `template` fills templates, `files` writes them, `answer` reads answers, `runs`
-//! runs, `verdict` says which criteria are met. `rule`, `tail` and `spare` are the labs.
+//! `sheet` prints sheets, `template` fills templates, `files` writes them, `answer` reads answers,
+//! `runs` runs, `verdict` says which criteria are met. `rule`, `tail` and `spare` are the labs.
 
 mod answer;
 mod files;

@@ -7,8 +7,8 @@
 //!
 //! * `select`: filter and clip. `addresses`, `chunks`: where requests lie. `epochs`, `order`,
 //!   `ticks`, `clock`: when they come. `changes`: what was done to times, in sentences.
-//! * `pipeline`: the stages one after the other. `survey`: what the first pass finds. `streams`: the streams of a trace that is split by a
-//!   column.
+//! * `pipeline`: the stages one after the other. `survey`: what the first pass finds.
+//! * `streams`: the streams of a trace that is split by a column.
 
 mod addresses;
 mod changes;

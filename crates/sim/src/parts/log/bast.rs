@@ -4,8 +4,8 @@
 //! allocation; a merge costs O(pages of a block).
 
 use super::engine::Engine;
+use super::interface::{NONE, Scheme, check_log, log_blocks};
 use super::list::BlockList;
-use super::{NONE, Scheme, check_log, log_blocks};
 use crate::parts::layer::{PageWrite, Plan, Shape, TranslationLayer};
 use crate::parts::memory::{Extent, TableCost};
 use flashyard_core::key::Kind;

@@ -6,7 +6,7 @@
 //! overwrite.
 
 use super::engine::Engine;
-use super::{Scheme, spare};
+use super::interface::{Scheme, spare};
 use crate::parts::layer::{PageWrite, Plan, Shape, TranslationLayer};
 use crate::parts::memory::{Extent, TableCost};
 use flashyard_core::key::Kind;

@@ -7,7 +7,7 @@
 //! that lies below the last programmed one of its data block goes to a log block, and a log block
 //! is completed by copies only behind its last page.
 
-use super::NONE;
+use super::interface::NONE;
 use crate::parts::layer::{MergeCounts, Plan, ProgramOrder, Shape, Step};
 use crate::saved::{Reader, RestoreError, Saved, Writer, saved};
 use std::collections::VecDeque;

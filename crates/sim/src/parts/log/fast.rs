@@ -5,7 +5,7 @@
 //! page in it.
 
 use super::engine::Engine;
-use super::{Scheme, check_log, log_blocks};
+use super::interface::{Scheme, check_log, log_blocks};
 use crate::parts::layer::{PageWrite, Plan, Shape, TranslationLayer};
 use crate::parts::memory::{Extent, TableCost};
 use flashyard_core::key::Kind;

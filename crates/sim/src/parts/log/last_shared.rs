@@ -3,9 +3,9 @@
 //! Every block looked at is a search. A victim among all takes two passes: the first block without
 //! valid pages, else the best of the cold ones.
 
-use super::NONE;
 use super::engine::Engine;
-use super::last::{LastKeys, LastVictim};
+use super::interface::NONE;
+use super::last_keys::{LastKeys, LastVictim};
 use crate::parts::layer::Shape;
 use crate::random::{STEP, mix};
 use crate::saved::{Reader, RestoreError, Saved, Writer, load_list, save_list};

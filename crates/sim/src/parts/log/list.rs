@@ -1,6 +1,6 @@
 //! A doubly linked list of block numbers in two flat arrays: every operation but `place` is O(1).
 
-use super::NONE;
+use super::interface::NONE;
 
 /// An ordered set of blocks, oldest first.
 #[derive(Clone, Debug)]
