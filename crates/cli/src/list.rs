@@ -14,8 +14,8 @@ use flashyard_core::policy::PolicyKeys;
 use flashyard_run::error::wrong;
 use flashyard_run::plan::AllSections;
 use flashyard_run::presets::{DEFAULT_DEVICE, DEVICES};
-use flashyard_sim::parts::victim::VictimKeys;
 use flashyard_sim::own::{Family, OwnParts};
+use flashyard_sim::parts::victim::VictimKeys;
 use flashyard_workload::{
     BUILT_IN, BUILT_IN_FILES, BUILT_IN_MIXES, BUILT_IN_PATTERNS, BUILT_IN_RAW, FormatInfo,
 };

@@ -8,8 +8,8 @@ use crate::output::table::{render, table};
 use anyhow::Result;
 use flashyard_run::error::wrong;
 use flashyard_run::plan::Plan;
-use flashyard_sim::parts::victim::VictimKeys;
 use flashyard_sim::own::OwnParts;
+use flashyard_sim::parts::victim::VictimKeys;
 use flashyard_sim::report::Report;
 
 const DEVICE: &str = include_str!("../../labs/gc-rule/device.toml");

@@ -7,9 +7,9 @@ use flashyard_run::device::layer::{self, changed};
 use flashyard_run::plan::Plan;
 use flashyard_run::presets::{DEFAULT_DEVICE, DEFAULT_WORKLOAD};
 use flashyard_sim::config::{DeviceKeys, LayerSetting, Settings};
+use flashyard_sim::own::{Family, OwnParts};
 use flashyard_sim::parts::log::SchemeKeys;
 use flashyard_sim::parts::memory::Footprint;
-use flashyard_sim::own::{Family, OwnParts};
 use serde_json::json;
 
 /// The layers that map each page, by where the map is.

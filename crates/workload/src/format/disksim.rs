@@ -12,8 +12,8 @@
 
 use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 
-use super::write::{Holds, Writer, put};
 use super::fields::{sector_count, stream, whole};
+use super::write::{Holds, Writer, put};
 use super::{Format, FormatInfo, Parsed, ReaderOptions, Record, RowError};
 use crate::error::quoted;
 use crate::format::Event;

@@ -19,8 +19,8 @@ use std::collections::BTreeSet;
 
 use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 
-use super::write::{Holds, Outline, Streams, Writer, put};
 use super::fields::{WHOLE_FIX, sectors_of_bytes, whole};
+use super::write::{Holds, Outline, Streams, Writer, put};
 use super::{Format, FormatInfo, Parsed, ReaderOptions, Record, RowError};
 use crate::error::quoted;
 use crate::format::Event;

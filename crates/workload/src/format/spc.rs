@@ -7,8 +7,8 @@
 
 use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 
-use super::write::{Holds, Seconds, Writer, put};
 use super::fields::{seconds, sectors_of_bytes, stream, whole};
+use super::write::{Holds, Seconds, Writer, put};
 use super::{Format, FormatInfo, Parsed, ReaderOptions, Record, RowError};
 use crate::format::Event;
 use crate::number::{decimal, integer, split_commas};

@@ -6,8 +6,8 @@
 
 use flashyard_core::request::{Flags, Request, RequestOp};
 
-use super::write::{Holds, Writer, put};
 use super::fields::{WHOLE_FIX, sector_count, stream, whole};
+use super::write::{Holds, Writer, put};
 use super::{Format, FormatInfo, Parsed, ReaderOptions, Record, RowError};
 use crate::format::Event;
 use crate::number::{integer, split_blanks};

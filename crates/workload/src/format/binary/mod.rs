@@ -9,8 +9,8 @@ use std::io::{Cursor, ErrorKind, Read};
 
 use flashyard_core::request::{Flags, Request, RequestOp};
 
+use super::fields::LENGTH_FIX;
 use super::write::{Holds, Outline, Streams, Writer};
-use super::fields::{LENGTH_FIX};
 use super::{Format, FormatInfo, Parsed, ReaderOptions, Record, RowError};
 use crate::error::WorkloadError;
 use crate::format::Event;

@@ -22,8 +22,8 @@ use self::reader::Reader;
 use self::writer::Rows;
 use super::write::Writer;
 use super::{Format, FormatInfo, ReaderOptions};
-use flashyard_core::request::SECTOR_BYTES;
 use crate::error::WorkloadError;
+use flashyard_core::request::SECTOR_BYTES;
 
 macro_rules! described {
     ($($name:ident),+ $(,)?) => {
