@@ -127,7 +127,7 @@ impl<'a> Modules<'a> {
             name if self.places.contains_key(&join(module, name)) => {
                 self.walk(&join(module, name), rest, steps)
             }
-            name => self.follow(module, name, rest, outer, steps)?,
+            name => self.follow(module, self.use_of(module, name, outer)?, rest, steps),
         }
     }
 
@@ -142,42 +142,35 @@ impl<'a> Modules<'a> {
         if self.places.contains_key(&inner) {
             return self.walk(&inner, rest, steps);
         }
-        if let Some(found) = self.follow(module, first, rest, true, steps) {
-            return found;
+        if let Some(path) = self.use_of(module, first, true) {
+            return self.follow(module, path, rest, steps);
         }
         let of_macro = self.macros.get(*first).filter(|_| module.is_empty());
         let of_macro = of_macro.map(|module| Target { module: module.clone(), is_item: true });
         of_macro.or_else(|| self.in_globs(module, first, steps)).or_else(|| Some(here()))
     }
 
-    /// What a `use` of `module` has under a name, and `rest` behind it; nothing inside if that is
-    /// of another crate.
-    fn follow(
-        &self,
-        module: &str,
-        name: &str,
-        rest: &[&str],
-        outer: bool,
-        steps: usize,
-    ) -> Option<Option<Target>> {
+    /// The `use` of `module` that has a name; `outer` leaves out those that others cannot see.
+    fn use_of(&self, module: &str, name: &str, outer: bool) -> Option<&Path> {
         let is_it = |path: &&Path| path.alias.as_deref() == Some(name) && (!outer || path.is_outer);
-        let path = self.source(module)?.paths.iter().find(is_it)?;
+        self.source(module)?.paths.iter().find(is_it)
+    }
+
+    /// What `rest` leads to behind a `use` of `module`.
+    fn follow(&self, module: &str, path: &Path, rest: &[&str], steps: usize) -> Option<Target> {
         let names = path.names.iter().map(String::as_str).chain(rest.iter().copied());
-        Some(self.resolve(module, &names.collect::<Vec<_>>(), true, steps))
+        self.resolve(module, &names.collect::<Vec<_>>(), true, steps)
     }
 
     /// The module that defines a name which `module` has by `use x::*`.
     fn in_globs(&self, module: &str, name: &str, steps: usize) -> Option<Target> {
         let source = self.source(module).filter(|source| !source.defined.contains(name))?;
-        let globs = source.paths.iter().filter(|p| p.is_outer && p.alias.as_deref() == Some("*"));
-        globs
-            .filter_map(|path| {
-                let names: Vec<&str> = path.names.iter().map(String::as_str).collect();
-                let found = self.resolve(module, &names, true, steps)?;
-                let defines = self.source(&found.module)?.defined.contains(name);
-                (!found.is_item && defines).then_some(Target { is_item: true, ..found })
-            })
-            .next()
+        let is_glob = |path: &&Path| path.is_outer && path.alias.as_deref() == Some("*");
+        source.paths.iter().filter(is_glob).find_map(|path| {
+            let found = self.follow(module, path, &[], steps)?;
+            let defines = self.source(&found.module)?.defined.contains(name);
+            (!found.is_item && defines).then_some(Target { is_item: true, ..found })
+        })
     }
 
     fn source(&self, module: &str) -> Option<&Source<'a>> {
