@@ -3,8 +3,8 @@
 //! Most formats are rows of columns, and need no code: write `formats/<name>.toml` and add its name
 //! to `described!` in `format/columns/mod.rs`. For any other, write `format/<name>.rs` with a type
 //! that implements [`Format`] and a constant `INFO`, and add its name to `formats!` below.
-//! Detection, `list formats` and the tests follow. With a type that implements [`Writer`], traces
-//! can be converted to it.
+//! Detection, `list formats` and the tests follow. With a type that implements
+//! [`Writer`](write::Writer), traces can be converted to it.
 
 mod fields;
 mod interface;
