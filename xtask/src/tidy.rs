@@ -26,8 +26,8 @@ const REGISTRIES: [(&str, &str, &str); 6] = [
     ("crates/core/src/policy/", "registry! {", "(%::"),
     ("crates/core/src/host/", "registry! {", "(%::"),
     ("crates/core/src/bus/policy/", "registry! {", "(%::"),
-    ("crates/sim/src/ftl/victim/", "registry! {", "(%::"),
-    ("crates/sim/src/ftl/log/", "registry! {", "(%::"),
+    ("crates/sim/src/parts/victim/", "registry! {", "(%::"),
+    ("crates/sim/src/parts/log/", "registry! {", "(%::"),
     ("crates/workload/src/format/", "formats! {", "%"),
 ];
 

@@ -5,7 +5,7 @@ mod keys;
 
 use crate::args::{ListArgs, Listing};
 use crate::output::print;
-use crate::output::text::columns;
+use crate::output::text::{columns, first_sentence};
 use anyhow::Result;
 use flashyard_core::bus::policy::BusPolicyKeys;
 use flashyard_core::host::HostPolicyKeys;
@@ -14,8 +14,8 @@ use flashyard_core::policy::PolicyKeys;
 use flashyard_run::error::wrong;
 use flashyard_run::plan::AllSections;
 use flashyard_run::presets::{DEFAULT_DEVICE, DEVICES};
-use flashyard_sim::ftl::victim::VictimKeys;
 use flashyard_sim::own::{Family, OwnParts};
+use flashyard_sim::parts::victim::VictimKeys;
 use flashyard_workload::{
     BUILT_IN, BUILT_IN_FILES, BUILT_IN_MIXES, BUILT_IN_PATTERNS, BUILT_IN_RAW, FormatInfo,
 };
@@ -99,11 +99,6 @@ fn lists(what: Listing, own: &OwnParts) -> Vec<List> {
         }
         Listing::Keys | Listing::Ftls => unreachable!("they have lists of their own"),
     }
-}
-
-fn first_sentence(doc: &str) -> String {
-    let doc = doc.trim();
-    doc.split_once(". ").map_or(doc, |(first, _)| first).trim_end_matches('.').to_string()
 }
 
 fn devices() -> Vec<(String, String)> {

@@ -29,8 +29,10 @@ pub mod ftl;
 pub mod handle;
 mod host;
 pub mod initial;
+pub mod metrics;
+pub mod observe;
 pub mod own;
-pub mod policy;
+pub mod parts;
 mod queues;
 mod random;
 pub mod saved;
@@ -40,7 +42,7 @@ mod settings;
 mod sleep;
 pub mod stream;
 
-pub use account::{check, metrics, observe, report};
+pub use account::{check, report};
 
 /// The example of the guide, compiled and run.
 #[cfg(doctest)]

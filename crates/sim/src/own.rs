@@ -38,9 +38,9 @@
 //! ```
 
 use crate::config::{BusTiming, DeviceKeys, KeyList, Section, Sections};
-use crate::ftl::log::{BoxedScheme, Scheme, SchemeName};
-use crate::ftl::victim::{OwnRule, VictimName, VictimRule};
-use crate::policy::{OwnBusPolicy, OwnHostPolicy, OwnPolicy};
+use crate::parts::log::{BoxedScheme, Scheme, SchemeName};
+use crate::parts::policy::{OwnBusPolicy, OwnHostPolicy, OwnPolicy};
+use crate::parts::victim::{OwnRule, VictimName, VictimRule};
 use flashyard_core::bus::channel::Sequencer;
 use flashyard_core::bus::policy::{BusPolicy, BusPolicyName};
 use flashyard_core::host::{HostPolicy, HostPolicyName};
@@ -173,6 +173,8 @@ impl Part {
 #[derive(Default)]
 pub struct Parts {
     parts: Vec<Part>,
+    /// The names by family: words of the key that chooses one.
+    names: [Vec<String>; Family::ALL.len()],
 }
 
 impl Parts {
@@ -298,17 +300,13 @@ impl Parts {
         let values = K::default();
         let value = |key: &Key| pack(values.get(key.name).expect("a listed key has a value"));
         let defaults = K::KEYS.iter().map(value).collect();
+        self.names[make.family() as usize].push(name.clone());
         self.parts.push(Part { name, doc, keys: K::KEYS, first, defaults, make });
         self
     }
 
     fn of(&self, family: Family) -> impl Iterator<Item = &Part> {
         self.parts.iter().filter(move |part| part.make.family() == family)
-    }
-
-    /// The name of each part of a family, and the line about it.
-    pub(crate) fn names(&self, family: Family) -> impl Iterator<Item = (&str, &str)> {
-        self.of(family).map(|part| (part.name.as_str(), part.doc.as_str()))
     }
 
     /// A handle on the parts, for all devices that shall know them.
@@ -362,7 +360,8 @@ pub struct OwnParts(Option<Arc<Parts>>);
 impl OwnParts {
     /// The name of each part of a family, and the line about it.
     pub fn names(&self, family: Family) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().flat_map(move |parts| parts.names(family))
+        let parts = self.0.iter().flat_map(move |parts| parts.of(family));
+        parts.map(|part| (part.name.as_str(), part.doc.as_str()))
     }
 
     /// The name of the part of this number.
@@ -419,9 +418,9 @@ impl OwnKeys {
     pub(crate) fn add_to<'a>(&'a self, all: &mut Vec<Section<'a>>) {
         let Some(parts) = self.parts.0.as_deref() else { return };
         for family in Family::ALL {
-            let (chooser, _) = family.chooser();
-            for (_, keys, _) in all.iter_mut().filter(|(known, ..)| known == chooser) {
-                *keys = keys.with_own(parts, family);
+            let (section, chooser) = family.chooser();
+            for (_, keys, _) in all.iter_mut().filter(|(known, ..)| known == section) {
+                *keys = keys.with_own(chooser, &parts.names[family as usize]);
             }
         }
         all.extend(parts.parts.iter().map(|part| {

@@ -4,9 +4,9 @@
 
 use flashyard::core::key::Kind;
 use flashyard::core::units::BlockId;
-use flashyard::sim::ftl::blocks::FullBlocks;
-use flashyard::sim::ftl::victim::{Looks, VictimRule};
 use flashyard::sim::initial::Cleaning;
+use flashyard::sim::parts::blocks::FullBlocks;
+use flashyard::sim::parts::victim::{Looks, VictimRule};
 
 flashyard::core::keys! {
     /// Keys of `[gc.rested]`.

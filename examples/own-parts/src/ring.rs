@@ -3,9 +3,9 @@
 //! front and erases it. Every block is erased as often as every other.
 
 use flashyard::core::key::Kind;
-use flashyard::sim::ftl::layer::{MergeCounts, PageWrite, Plan, Shape, Step, TranslationLayer};
-use flashyard::sim::ftl::log::Scheme;
-use flashyard::sim::ftl::memory::{Extent, TableCost};
+use flashyard::sim::parts::layer::{MergeCounts, PageWrite, Plan, Shape, Step, TranslationLayer};
+use flashyard::sim::parts::log::Scheme;
+use flashyard::sim::parts::memory::{Extent, TableCost};
 
 flashyard::core::keys! {
     /// Keys of `[ftl.ring]`.

@@ -4,10 +4,10 @@
 
 use flashyard::core::key::NoKeys;
 use flashyard::core::units::BlockId;
-use flashyard::sim::ftl::blocks::FullBlocks;
-use flashyard::sim::ftl::victim::{Looks, VictimRule};
 use flashyard::sim::initial::Cleaning;
 use flashyard::sim::own::Parts;
+use flashyard::sim::parts::blocks::FullBlocks;
+use flashyard::sim::parts::victim::{Looks, VictimRule};
 use std::process::ExitCode;
 
 /// The rule.

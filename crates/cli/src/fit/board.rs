@@ -6,10 +6,10 @@
 //! guess what no cell shows.
 
 use super::show::{cells_table, median, median_error, percent};
-use super::stage;
 use crate::args::BoardArgs;
 use crate::output::table::{render, table};
 use crate::output::{print, remark};
+use crate::progress::stage;
 use anyhow::Result;
 use flashyard_run::contract::SCHEMA_VERSION;
 use flashyard_run::error::wrong;

@@ -5,7 +5,7 @@ mod show;
 
 use crate::args::FitArgs;
 use crate::output::{WholeFile, print, remark};
-use crate::progress::Progress;
+use crate::progress::{Progress, stage};
 use anyhow::{Context, Result};
 pub(crate) use board::board;
 use flashyard_run::error::{is_toml, wrong};
@@ -95,10 +95,4 @@ fn check_hold_out(hold_out: &[String], cells: &[Cell]) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// A display of a stage of a fit.
-fn stage(label: &str, unit: &'static str, of: u64) -> Box<dyn Fn() + Sync> {
-    let progress = Progress::many(label, unit, of);
-    Box::new(move || progress.step())
 }

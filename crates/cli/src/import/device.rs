@@ -1,9 +1,9 @@
 //! MQSim's ssdconfig.xml as a device: its host interface, caches, map, collection and channels.
 
 use super::facts::Facts;
-use super::found::{Found, decimal, quoted, thousandths, whole};
+use super::flash::{self, NO_SUSPENSION};
+use super::found::{FRACTION, Found, decimal, quoted, whole};
 use super::xml::{Entry, Group};
-use super::{FRACTION, flash};
 
 const HOST: [&str; 5] = [
     "PCIe_Lane_Bandwidth",
@@ -65,9 +65,6 @@ const SCHEMES: [&str; 24] = [
 
 /// MQSim collects while a plane has fewer free blocks than this, whatever its file says.
 const LEAST_FREE_BLOCKS: u64 = 10;
-
-/// Why nothing of MQSim's is ever suspended.
-pub(super) const NO_SUSPENSION: &str = "its scheduler never suspends a command";
 
 /// Why wear levelling cannot be changed.
 const ALWAYS_LEVELS: &str =
@@ -454,9 +451,4 @@ fn transfer(entry: &Entry, facts: &Facts, found: &mut Found) {
         let why = "a transfer takes whole nanoseconds in MQSim, rounded down";
         found.changed(entry, &key(ns * 1_000 / width), why);
     }
-}
-
-/// Nanoseconds as microseconds.
-pub(super) fn us(ns: u64) -> String {
-    thousandths(ns)
 }

@@ -1,8 +1,7 @@
 //! MQSim's `Flash_Parameter_Set`: the shape and the times of dies.
 
-use super::device::{NO_SUSPENSION, us};
 use super::facts::Facts;
-use super::found::Found;
+use super::found::{Found, thousandths};
 use super::xml::{Entry, Group};
 
 const NAMES: [&str; 18] = [
@@ -28,6 +27,9 @@ const NAMES: [&str; 18] = [
 
 /// Names of older versions.
 const OPTIONAL: [&str; 1] = ["Suspend_Write_Time"];
+
+/// Why nothing of MQSim's is ever suspended.
+pub(super) const NO_SUSPENSION: &str = "its scheduler never suspends a command";
 
 /// Longest time of an operation, in nanoseconds.
 const LONGEST: u64 = 4_000_000_000_000;
@@ -118,4 +120,9 @@ fn times(entry: &Entry, facts: &Facts, found: &mut Found) -> bool {
         found.taken(entry, &[(&format!("nand.{kind}{key}_us"), us(ns))]);
     }
     true
+}
+
+/// Nanoseconds as microseconds.
+fn us(ns: u64) -> String {
+    thousandths(ns)
 }

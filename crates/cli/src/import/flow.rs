@@ -1,8 +1,7 @@
 //! A flow of MQSim as a stream: a pattern of requests, or a trace.
 
 use super::facts::Facts;
-use super::found::{Found, decimal, quoted, whole};
-use super::workload::{is_all, is_ids, kib, percent};
+use super::found::{FRACTION, Found, decimal, quoted, thousandths, whole};
 use super::xml::{Entry, Group};
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
@@ -37,6 +36,9 @@ const SYNTHETIC: [&str; 15] = [
 ];
 
 const TRACE: [&str; 4] = ["File_Path", "Percentage_To_Be_Executed", "Relay_Count", "Time_Unit"];
+
+/// The lists of ids that say which planes a flow uses.
+pub(super) const IDS: [&str; 4] = ["Channel_IDs", "Chip_IDs", "Die_IDs", "Plane_IDs"];
 
 /// Names that MQSim's files have and its last version does not read.
 const OPTIONAL: [&str; 2] = ["Intensity", "Type"];
@@ -448,4 +450,35 @@ impl Flow<'_> {
         let why = format!("the trace has {count} lines");
         found.changed(entry, &[("trace.request_limit", limit)], &why);
     }
+}
+
+/// The numbers of a list of ids.
+pub(super) fn ids(entry: &Entry) -> Option<Vec<u64>> {
+    let mut ids: Vec<u64> =
+        entry.value.split(',').map(|id| id.trim().parse().ok()).collect::<Option<_>>()?;
+    ids.sort_unstable();
+    ids.dedup();
+    Some(ids)
+}
+
+/// Percent, rounded down to what a key can hold.
+fn percent(number: f64) -> String {
+    let parts = whole((number + 1e-9) * 10_000.0).max(1);
+    decimal(parts as f64 / 10_000.0, FRACTION)
+}
+
+/// Sectors as KiB.
+fn kib(sectors: u64) -> String {
+    thousandths(sectors.saturating_mul(500))
+}
+
+/// Whether a flow has all the ids of the device.
+fn is_all(entry: &Entry, facts: &Facts) -> bool {
+    let count = IDS.iter().position(|name| *name == entry.name).map_or(0, |at| facts.shape[at]);
+    ids(entry).is_some_and(|ids| ids.len() as u64 == count)
+}
+
+/// Whether an entry is a list of ids.
+fn is_ids(entry: &Entry) -> bool {
+    IDS.contains(&entry.name.as_str()) && FLOW.contains(&entry.name.as_str())
 }

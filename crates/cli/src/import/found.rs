@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::str::FromStr;
 
+/// Digits behind the point of a share that a key can hold.
+pub(super) const FRACTION: usize = 4;
+
 /// What became of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fate {

@@ -25,9 +25,6 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use xml::Group;
 
-/// Digits behind the point of a share that a key can hold.
-const FRACTION: usize = 4;
-
 /// The preset that imported devices are based on: what MQSim does that its file does not say.
 const BASE: &str = "mqsim-default";
 

@@ -1,18 +1,14 @@
 //! MQSim's workload.xml: scenarios of flows as workload files with streams.
 
-use super::FRACTION;
 use super::facts::{Facts, Flows};
-use super::flow::{FLOW, Flow, Trace};
-use super::found::{Found, decimal, thousandths};
-use super::xml::{Entry, Group};
+use super::flow::{Flow, IDS, Trace, ids};
+use super::found::{Found, decimal};
+use super::xml::Group;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// A plane, by its place: channel, chip, die, plane.
 type Plane = [u64; 4];
-
-/// The lists of ids that say which planes a flow uses.
-const IDS: [&str; 4] = ["Channel_IDs", "Chip_IDs", "Die_IDs", "Plane_IDs"];
 
 const SYNTHETIC: &str = "IO_Flow_Parameter_Set_Synthetic";
 const TRACE: &str = "IO_Flow_Parameter_Set_Trace_Based";
@@ -102,15 +98,6 @@ fn lines(found: &Found, section: &str) -> String {
     own.collect()
 }
 
-/// The numbers of a list of ids.
-fn ids(entry: &Entry) -> Option<Vec<u64>> {
-    let mut ids: Vec<u64> =
-        entry.value.split(',').map(|id| id.trim().parse().ok()).collect::<Option<_>>()?;
-    ids.sort_unstable();
-    ids.dedup();
-    Some(ids)
-}
-
 /// The planes that a flow uses.
 fn planes(flow: &Group, facts: &Facts, found: &mut Found) -> Vec<Plane> {
     let mut parts: [Vec<u64>; 4] = [const { Vec::new() }; 4];
@@ -156,26 +143,4 @@ fn ranges(flows: &[Group], facts: &Facts, found: &mut Found) -> Vec<(f64, f64)> 
         start += length;
     }
     ranges
-}
-
-/// Percent, rounded down to what a key can hold.
-pub(super) fn percent(number: f64) -> String {
-    let parts = super::found::whole((number + 1e-9) * 10_000.0).max(1);
-    decimal(parts as f64 / 10_000.0, FRACTION)
-}
-
-/// Sectors as KiB.
-pub(super) fn kib(sectors: u64) -> String {
-    thousandths(sectors.saturating_mul(500))
-}
-
-/// Whether a flow has all the ids of the device.
-pub(super) fn is_all(entry: &Entry, facts: &Facts) -> bool {
-    let count = IDS.iter().position(|name| *name == entry.name).map_or(0, |at| facts.shape[at]);
-    ids(entry).is_some_and(|ids| ids.len() as u64 == count)
-}
-
-/// Whether an entry is a list of ids.
-pub(super) fn is_ids(entry: &Entry) -> bool {
-    IDS.contains(&entry.name.as_str()) && FLOW.contains(&entry.name.as_str())
 }

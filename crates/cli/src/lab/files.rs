@@ -1,5 +1,6 @@
-//! The files of a lab: templates filled for a seed, and written.
+//! The files of a lab, written for a seed.
 
+use super::template::Written;
 use super::{rule, spare, tail};
 use crate::args::lab::{Lab, StartArgs};
 use crate::output::unfinished::Folder;
@@ -9,16 +10,6 @@ use flashyard_run::error::wrong;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;
-
-/// A file: its name and its text.
-pub(super) type Written = (&'static str, String);
-
-/// A template with values in the place of their names in braces.
-pub(super) fn fill(template: &str, values: &[(&str, String)]) -> String {
-    values.iter().fold(template.to_string(), |text, (name, value)| {
-        text.replace(&format!("{{{name}}}"), value)
-    })
-}
 
 /// Writes the files of a lab; none takes the place of another.
 pub(super) fn start(args: &StartArgs) -> Result<()> {

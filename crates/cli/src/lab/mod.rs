@@ -1,8 +1,8 @@
 //! `flashyard lab`: exercises for students, and their checkers. A checker stores no answer: it
 //! finds the right one by simulation, each time.
 //!
-//! `sheet` prints sheets, `files` fills templates and writes them, `answer` reads answers, `runs`
-//! runs, `verdict` says which criteria are met. `rule`, `tail` and `spare` are the labs.
+//! `sheet` prints sheets, `template` fills templates, `files` writes them, `answer` reads answers,
+//! `runs` runs, `verdict` says which criteria are met. `rule`, `tail` and `spare` are the labs.
 
 mod answer;
 mod files;
@@ -11,6 +11,7 @@ mod runs;
 mod sheet;
 mod spare;
 mod tail;
+mod template;
 mod verdict;
 
 use crate::args::lab::{CheckArgs, Lab, LabCommand};
@@ -53,17 +54,4 @@ fn check(args: &CheckArgs, own: &OwnParts) -> Result<()> {
         Lab::SlowTail => tail::check(args, own),
         Lab::SpareSpace => spare::check(args, own),
     }
-}
-
-/// A number that changes in all its bits with the seed (splitmix64; Steele et al., OOPSLA 2014).
-const fn mixed(seed: u64) -> u64 {
-    let mut z = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
-
-/// The seed of a device's state, which has fewer bits.
-const fn state_seed(seed: u64) -> u64 {
-    mixed(seed) >> 32
 }

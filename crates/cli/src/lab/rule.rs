@@ -1,16 +1,15 @@
 //! The lab gc-rule: a rule for victims, beside the built-in ones.
 
-use super::files::{Written, fill};
 use super::runs::{self, amplification};
+use super::template::{Written, fill, mixed, state_seed};
 use super::verdict::Verdict;
-use super::{mixed, state_seed};
 use crate::args::lab::{CheckArgs, Lab};
 use crate::output::table::{render, table};
 use anyhow::Result;
 use flashyard_run::error::wrong;
 use flashyard_run::plan::Plan;
-use flashyard_sim::ftl::victim::VictimKeys;
 use flashyard_sim::own::OwnParts;
+use flashyard_sim::parts::victim::VictimKeys;
 use flashyard_sim::report::Report;
 
 const DEVICE: &str = include_str!("../../labs/gc-rule/device.toml");

@@ -1,10 +1,9 @@
 //! The lab spare-space: the least over-provisioning that keeps a goal.
 
 use super::answer::Answer;
-use super::files::{Written, fill};
 use super::runs::{self, amplification};
+use super::template::{Written, fill, mixed, state_seed};
 use super::verdict::Verdict;
-use super::{mixed, state_seed};
 use crate::args::lab::{CheckArgs, Lab};
 use crate::output::table::{render, table};
 use anyhow::Result;

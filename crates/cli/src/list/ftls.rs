@@ -1,15 +1,15 @@
 //! `flashyard list ftls`: the translation layers, and what each would be on a device.
 
 use crate::args::ListArgs;
-use crate::output::text::headed;
+use crate::output::text::{first_sentence, headed};
 use anyhow::Result;
 use flashyard_run::device::layer::{self, changed};
 use flashyard_run::plan::Plan;
 use flashyard_run::presets::{DEFAULT_DEVICE, DEFAULT_WORKLOAD};
 use flashyard_sim::config::{DeviceKeys, LayerSetting, Settings};
-use flashyard_sim::ftl::log::SchemeKeys;
-use flashyard_sim::ftl::memory::Footprint;
 use flashyard_sim::own::{Family, OwnParts};
+use flashyard_sim::parts::log::SchemeKeys;
+use flashyard_sim::parts::memory::Footprint;
 use serde_json::json;
 
 /// The layers that map each page, by where the map is.
@@ -63,7 +63,7 @@ fn layers(args: &ListArgs, own: &OwnParts) -> Result<(String, Vec<Layer>)> {
     let layer = |name: &str| {
         let page = PAGE_MAPS.iter().find(|(known, _)| *known == name);
         let scheme = schemes.iter().find(|(known, _)| *known == name);
-        let maps = page.or(scheme).map_or_else(String::new, |(_, doc)| super::first_sentence(doc));
+        let maps = page.or(scheme).map_or_else(String::new, |(_, doc)| first_sentence(doc));
         let changes = keys.layer_settings(name).map(|mut changes| {
             let has_cache = changes.iter().any(|set| set.key == "map.store");
             if has_cache && !known.contains_key(layer::CACHE) {

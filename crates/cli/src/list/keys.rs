@@ -1,6 +1,6 @@
 //! `flashyard list keys`: every key, or those of a section or a word.
 
-use crate::output::text::headed;
+use crate::output::text::{first_sentence, headed};
 use anyhow::Result;
 use flashyard_core::key::{Kind, Value};
 use flashyard_run::error::wrong;
@@ -97,7 +97,7 @@ pub(super) fn list(sections: &dyn Sections, word: Option<&str>) -> Result<String
             text += &headed("    ", found.key.doc.trim(), "    ");
             text += &headed("    source: ", found.key.source, "    ");
         } else {
-            text += &headed("    ", &super::first_sentence(found.key.doc), "    ");
+            text += &headed("    ", &first_sentence(found.key.doc), "    ");
         }
     }
     Ok(text)

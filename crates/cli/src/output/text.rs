@@ -121,6 +121,12 @@ pub(crate) fn columns(title: &str, rows: &[(String, String)]) -> String {
     text
 }
 
+/// The first sentence of a description.
+pub(crate) fn first_sentence(doc: &str) -> String {
+    let doc = doc.trim();
+    doc.split_once(". ").map_or(doc, |(first, _)| first).trim_end_matches('.').to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,8 +1,8 @@
 //! Worked examples: a few requests, all there at the start, on a device whose map cache or buffer
 //! holds known lines; beside what is published of them, or was worked out by hand.
 
+use super::device::settings_of;
 use super::schema::{Example, ExampleRun};
-use super::study::settings_of;
 use crate::output::text::{WIDTH, wrapped};
 use anyhow::{Context, Result, bail};
 use flashyard_core::request::{Request, RequestOp};

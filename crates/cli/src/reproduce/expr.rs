@@ -3,18 +3,9 @@
 
 use super::metrics::{METRICS, WORKLOAD_METRICS};
 use super::names::{Grid, Names};
-use super::tokens::{Token, Tokens};
+use super::tokens::{Printed, Token, Tokens};
 use anyhow::{Result, bail};
 use flashyard_sim::config::nearest;
-
-/// A number as it is printed somewhere, and the half of its last digit.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Printed {
-    pub(crate) value: f64,
-    pub(crate) half: f64,
-    /// Whether it is written in percent.
-    pub(crate) percent: bool,
-}
 
 /// Which run of a workload.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,6 +7,7 @@
 //! `show` (how it is shown); `matches` and `page` (as a page with plots). `sizes` is a formula of
 //! the energy study, `twins` an option of `drs`.
 
+mod device;
 mod eval;
 mod examples;
 mod expr;
@@ -35,7 +36,6 @@ use crate::output::text::{WIDTH, wrapped};
 use crate::studies::STUDIES;
 use anyhow::Result;
 use eval::{Evaluator, Figures, Recorder};
-use expr::Printed;
 use flashyard_run::contract::SCHEMA_VERSION;
 use flashyard_run::error::{InputError, read_text, wrong};
 use flashyard_sim::own::OwnParts;
@@ -45,6 +45,7 @@ use sample::{Sample, Spread};
 use serde_json::{Map, Value, json};
 use statements::Answer;
 use study::Study;
+use tokens::Printed;
 
 /// Runs `flashyard reproduce`.
 pub(crate) fn run(args: &ReproduceArgs, own: &OwnParts) -> Result<()> {

@@ -1,8 +1,9 @@
 //! The runs of a study: which there are, each done once, side by side; and their replicas.
 
+use super::device::settings_of;
 use super::metrics::{METRICS, Metric, WORKLOAD_METRICS};
 use super::schema::Experiment;
-use super::study::{Study, settings_of};
+use super::study::Study;
 use super::workloads::{at_point, jittered, scaled};
 use crate::output::remark;
 use crate::progress::{Part, Progress};

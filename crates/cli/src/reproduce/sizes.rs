@@ -1,12 +1,12 @@
 //! Tables of translation layers by the formula of a study: their bytes, and the power of the DRAM
 //! that holds them. They are no runs, so statements about them hold by definition or not at all.
 
+use super::device::{Device, settings_of};
 use super::schema::{Experiment, Sizes};
-use super::study::{Device, settings_of};
 use crate::output::table;
 use crate::output::text::{WIDTH, wrapped};
 use anyhow::{Context, Result};
-use flashyard_sim::ftl::memory::{DemandTable, Extent};
+use flashyard_sim::parts::memory::{DemandTable, Extent};
 use serde_json::{Map, Value, json};
 
 /// The layers that the table shows.

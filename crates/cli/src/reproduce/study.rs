@@ -1,5 +1,6 @@
 //! A study ready to run: an experiment file with its devices, its workloads and its grids.
 
+use super::device::{Device, settings_of, with_settings};
 use super::names::{Grid, Group, Names};
 use super::schema::{self, Catalogue, Experiment, Point};
 use super::workloads::{ANY_WORKLOAD, Places, Source, of_group};
@@ -8,7 +9,6 @@ use crate::args::{ALL, ReproduceArgs};
 use anyhow::{Context, Result, ensure};
 use flashyard_run::error::wrong;
 use flashyard_run::plan::Plan;
-use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
 use flashyard_sim::own::OwnParts;
 use std::collections::BTreeSet;
 
@@ -36,17 +36,6 @@ pub(crate) struct Study {
     pub(crate) time_percent: u64,
     /// Whether the command line limits the requests of workloads.
     pub(crate) is_limited: bool,
-}
-
-/// A device.
-#[derive(Clone, Debug)]
-pub(crate) struct Device {
-    pub(crate) name: String,
-    /// A preset's name or a file.
-    pub(crate) preset: String,
-    pub(crate) keys: DeviceKeys,
-    /// Settings of the traces that it runs.
-    pub(crate) traces: Vec<String>,
 }
 
 impl Study {
@@ -161,24 +150,6 @@ impl Study {
         let groups = wanted.into_iter().map(within);
         Ok(groups.filter(|group| !group.workloads.is_empty()).collect())
     }
-}
-
-/// Keys with settings on top.
-fn with_settings(keys: &DeviceKeys, settings: &[String]) -> Result<DeviceKeys> {
-    let mut keys = keys.clone();
-    let mut problems = Vec::new();
-    for setting in settings {
-        apply_setting("the study", setting, &mut keys, &mut problems);
-    }
-    ensure!(problems.is_empty(), "{}", problems[0]);
-    Ok(keys)
-}
-
-/// A device with settings on top of its keys.
-pub(crate) fn settings_of(keys: &DeviceKeys, settings: &[String]) -> Result<Settings> {
-    Settings::new(with_settings(keys, settings)?).map_err(|error| {
-        wrong(&format!("the study's run with {} is impossible: {error}", settings.join(" ")))
-    })
 }
 
 /// The subjects of the file, and all combinations of parts.

@@ -1,15 +1,17 @@
 //! Experiment files name what exists; the rule of verdicts, with figures made up for it.
 
+use super::device::settings_of;
 use super::eval::{Evaluator, Figures, Scope};
-use super::expr::{Context, Expr, Printed};
+use super::expr::{Context, Expr};
 use super::judge::{Judged, Outcome};
 use super::metrics::METRICS;
 use super::runs::RunKey;
 use super::sample::{Sample, Spread};
 use super::schema::{By, Catalogue};
 use super::statements::{self, Verdict};
-use super::study::{Study, settings_of};
+use super::study::Study;
 use super::tables;
+use super::tokens::Printed;
 use crate::args::ReproduceArgs;
 use crate::studies::STUDIES;
 use flashyard_sim::own::OwnParts;

@@ -1,7 +1,15 @@
 //! The words, numbers and signs of an expression.
 
-use super::expr::Printed;
 use anyhow::{Result, bail};
+
+/// A number as it is printed somewhere, and the half of its last digit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Printed {
+    pub(crate) value: f64,
+    pub(crate) half: f64,
+    /// Whether it is written in percent.
+    pub(crate) percent: bool,
+}
 
 /// A piece of an expression.
 #[derive(Clone, Copy, Debug, PartialEq)]

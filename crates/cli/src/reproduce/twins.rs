@@ -1,9 +1,10 @@
 //! `flashyard reproduce STUDY --twins`: whether traces and their fitted twins rank subjects alike.
 
+use super::device::settings_of;
 use super::runs::simulate;
 use super::schema::Form;
 use super::show;
-use super::study::{Study, settings_of};
+use super::study::Study;
 use crate::args::ReproduceArgs;
 use crate::output::{print, table};
 use crate::progress::{Part, Progress};

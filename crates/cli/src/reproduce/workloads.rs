@@ -15,8 +15,8 @@ use flashyard_workload::RequestSource;
 use flashyard_workload::random::SplitMix64;
 use std::path::{Path, PathBuf};
 
-use super::expr::Printed;
 use super::metrics::WORKLOAD_METRICS;
+use super::tokens::Printed;
 
 /// How much later a replica lets a request of a trace arrive, at most, in nanoseconds.
 pub(crate) const JITTER_NS: u64 = 200_000;

@@ -1,7 +1,6 @@
 //! What the program's tables describe: settings by section and key, with their ranges, and the
 //! figures of studies.
 
-use super::closed;
 use crate::reproduce::METRICS;
 use flashyard_core::key::{Kind, Value as KeyValue};
 use flashyard_run::experiment::StreamPlan;
@@ -88,4 +87,14 @@ fn property(key: &ListedKey<'_>) -> Value {
     };
     property["description"] = key.doc.trim().into();
     property
+}
+
+/// An object of these properties and no others.
+pub(super) fn closed(properties: &Map<String, Value>, required: &[&str]) -> Value {
+    json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
 }

@@ -12,6 +12,7 @@ use anyhow::Result;
 use contract::{Contract, Field, Type};
 use flashyard_run::contract::SCHEMA_VERSION;
 use flashyard_sim::own::OwnParts;
+use keys::closed;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -127,16 +128,6 @@ fn definition(title: &str, fields: &[Field]) -> Value {
     let mut object = closed(&properties, &required);
     object["title"] = title.into();
     object
-}
-
-/// An object of these properties and no others.
-fn closed(properties: &Map<String, Value>, required: &[&str]) -> Value {
-    json!({
-        "type": "object",
-        "properties": properties,
-        "required": required,
-        "additionalProperties": false,
-    })
 }
 
 /// The schema of a type.

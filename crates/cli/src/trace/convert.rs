@@ -1,6 +1,6 @@
 //! `flashyard trace convert`: any workload as a trace file.
 
-use super::{check_settings, load as load_one, refuse_output};
+use super::inputs::{check_settings, load as load_one, refuse_output};
 use crate::args::TraceConvertArgs;
 use crate::output::{WholeFile, print, remark};
 use crate::progress::source::STEP;

@@ -1,6 +1,6 @@
 //! `flashyard trace fit`: a workload file that stands in for a trace.
 
-use super::{check_settings, load, refuse_output};
+use super::inputs::{check_settings, load, refuse_output};
 use crate::args::TraceFitArgs;
 use crate::output::{WholeFile, print, remark, table};
 use crate::progress::Progress;

@@ -1,6 +1,6 @@
 //! `flashyard trace info`: what a workload holds, alone or beside another one.
 
-use super::{check_settings, load};
+use super::inputs::{check_settings, load};
 use crate::args::TraceInfoArgs;
 use crate::output::print;
 use crate::progress::Progress;

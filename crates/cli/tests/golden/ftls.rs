@@ -4,7 +4,7 @@
 //!
 //! `cargo xtask golden --update` writes the table anew.
 
-use flashyard_sim::ftl::log::PLANNING;
+use flashyard_sim::parts::log::PLANNING;
 use serde_json::Value;
 use std::fmt::Write;
 use std::process::{Command, Stdio};

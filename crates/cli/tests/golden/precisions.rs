@@ -19,7 +19,7 @@ use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
 use flashyard_sim::config::{DeviceKeys, Eviction, Settings, apply_setting};
 use flashyard_sim::device::Device;
-use flashyard_sim::ftl::log::PLANNING;
+use flashyard_sim::parts::log::PLANNING;
 use flashyard_sim::report::Report;
 use flashyard_workload::random::SplitMix64;
 use std::convert::Infallible;

@@ -23,7 +23,7 @@
 //! slots it may, as it then reads values that are not final. It knows nothing of requests under
 //! way. `ready` is the rule without these hazards. Aging is not published.
 
-use super::{HostAnswer, HostPolicy, HostView, LARGEST_WINDOW};
+use super::interface::{HostAnswer, HostPolicy, HostView, LARGEST_WINDOW};
 use crate::key::Kind;
 use crate::request::{Flags, RequestOp};
 use crate::units::Span;

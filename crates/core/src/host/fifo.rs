@@ -1,6 +1,6 @@
 //! First in, first out.
 
-use super::{HostAnswer, HostPolicy, HostView};
+use super::interface::{HostAnswer, HostPolicy, HostView};
 
 crate::keys! {
     /// The policy has no keys.

@@ -7,7 +7,7 @@
 //! Nor do they say whether it passes over a request that has to wait for an earlier one to one that
 //! has not, as the rule of their own scheduler does: `skip_conflicts`, O(window^2).
 
-use super::{HostAnswer, HostPolicy, HostView, UnderWay};
+use super::interface::{HostAnswer, HostPolicy, HostView, UnderWay};
 use crate::key::Kind;
 
 crate::keys! {

@@ -3,7 +3,7 @@
 //!
 //! Source: the baseline of the study of read-while-write scheduling (ROS) for a PRAM buffer.
 
-use super::{HostAnswer, HostPolicy, HostView, LineView, UnderWay};
+use super::interface::{HostAnswer, HostPolicy, HostView, LineView, UnderWay};
 use crate::request::RequestOp;
 use crate::units::Lpn;
 

@@ -7,8 +7,8 @@
 //! `ros` has too: there they are on by default, here they are off. The default is a reading of the
 //! study: with flushes beside puts RIS gains more than the study reports for it.
 
+use super::interface::{HostAnswer, HostPolicy, HostView, UnderWay};
 use super::is::{Needs, first_page, is_quiet, line_outside, needs, serve_alone, unit};
-use super::{HostAnswer, HostPolicy, HostView, UnderWay};
 use crate::key::Kind;
 use crate::request::RequestOp;
 

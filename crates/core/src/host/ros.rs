@@ -20,9 +20,9 @@
 //! A pick looks at each page of the first `window` requests; lines needed are only counted until
 //! they are too many.
 
+use super::interface::{HostAnswer, HostPolicy, HostView, LARGEST_WINDOW, LineView, PortView};
 use super::is::{Needs, is_quiet, line_outside, needs, serve_alone, starts_whole, unit};
 use super::ris::{Beside, serve_beside};
-use super::{HostAnswer, HostPolicy, HostView, LARGEST_WINDOW, LineView, PortView};
 use crate::key::Kind;
 use crate::request::RequestOp;
 use crate::units::{Lpn, Span};

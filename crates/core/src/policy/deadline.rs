@@ -13,7 +13,7 @@
 //! of a write the same plus the limit, so that exactly so many later reads precede it. O(log n) a
 //! command.
 
-use super::{CommandPolicy, CommandView, DeadlineFrom, Placement, due};
+use super::interface::{CommandPolicy, CommandView, DeadlineFrom, Placement, due};
 use crate::key::Kind;
 use crate::units::{Span, Time};
 
@@ -77,7 +77,7 @@ impl CommandPolicy for DeadlineKeys {
 
 #[cfg(test)]
 mod tests {
-    use super::super::views::command;
+    use super::super::interface::views::command;
     use super::*;
     use crate::command::Op;
     use crate::heap::{ABSENT, Entry};

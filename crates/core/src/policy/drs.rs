@@ -7,7 +7,7 @@
 //! kind of dependency edge counts, and a command that no request needs goes last. O(log n) a
 //! command, and O(chain) a translation for handing ranks on.
 
-use super::{CommandPolicy, CommandView, DeadlineFrom, Placement, RequestView, by_rank};
+use super::interface::{CommandPolicy, CommandView, DeadlineFrom, Placement, RequestView, by_rank};
 use crate::command::Rank;
 use crate::key::Kind;
 use crate::units::{Span, Time};
@@ -71,7 +71,7 @@ impl CommandPolicy for DrsKeys {
 
 #[cfg(test)]
 mod tests {
-    use super::super::views::command;
+    use super::super::interface::views::command;
     use super::*;
     use crate::command::Op;
     use crate::units::Span;

@@ -15,7 +15,7 @@
 //! O(log n) a command and O(log s) a choice for n commands and s streams that wait for a die, over
 //! many choices.
 
-use super::{CommandEvent, CommandPolicy, CommandView, Happened, Placement};
+use super::interface::{CommandEvent, CommandPolicy, CommandView, Happened, Placement};
 use crate::command::StreamId;
 use crate::fair::{Share, System};
 use crate::key::Kind;

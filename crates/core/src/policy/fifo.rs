@@ -1,6 +1,6 @@
 //! First in, first out: the baseline of every comparison. O(log n) a command.
 
-use super::{CommandPolicy, CommandView, Placement};
+use super::interface::{CommandPolicy, CommandView, Placement};
 use crate::units::Time;
 
 crate::keys! {
@@ -25,7 +25,7 @@ impl CommandPolicy for FifoKeys {
 
 #[cfg(test)]
 mod tests {
-    use super::super::views::command;
+    use super::super::interface::views::command;
     use super::*;
     use crate::command::Op;
 

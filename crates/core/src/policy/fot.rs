@@ -5,7 +5,7 @@
 //! own commands and of the unfinished commands of others that it has to wait for; it is fixed once
 //! the request has been translated. O(log n) a command.
 
-use super::{CommandPolicy, CommandView, DeadlineFrom, Placement, RequestView, by_rank};
+use super::interface::{CommandPolicy, CommandView, DeadlineFrom, Placement, RequestView, by_rank};
 use crate::command::Rank;
 use crate::key::Kind;
 use crate::units::{Span, Time};
@@ -58,7 +58,7 @@ impl CommandPolicy for FotPolicyKeys {
 
 #[cfg(test)]
 mod tests {
-    use super::super::views::command;
+    use super::super::interface::views::command;
     use super::*;
     use crate::command::Op;
 

@@ -11,7 +11,7 @@
 //!
 //! Programs starve while reads keep a die busy: [deadline](super::deadline) limits that.
 
-use super::{CommandPolicy, CommandView, Placement};
+use super::interface::{CommandPolicy, CommandView, Placement};
 use crate::command::{Op, Purpose};
 use crate::units::Time;
 
@@ -45,7 +45,7 @@ impl CommandPolicy for PriorityKeys {
 
 #[cfg(test)]
 mod tests {
-    use super::super::views::command;
+    use super::super::interface::views::command;
     use super::*;
 
     /// The purpose decides, whoever asked: the map's work for a write goes before a host's read.

@@ -6,7 +6,7 @@
 //! Source: Lee et al., IEEE Access 2021. Since only the current command of a set waits in a queue,
 //! sets are served round robin. O(log n) a command.
 
-use super::{CommandPolicy, CommandView, Placement, by_op};
+use super::interface::{CommandPolicy, CommandView, Placement, by_op};
 use crate::units::Time;
 
 crate::keys! {
@@ -31,7 +31,7 @@ impl CommandPolicy for RcfKeys {
 
 #[cfg(test)]
 mod tests {
-    use super::super::views::command;
+    use super::super::interface::views::command;
     use super::*;
     use crate::command::Op;
 

@@ -4,7 +4,9 @@
 //! Source: Lee et al., IEEE Access 2021. Writes do not starve: a command that has waited for
 //! `write_deadline_ms` goes first. O(log n) a command.
 
-use super::{CommandPolicy, CommandView, DeadlineFrom, Placement, RequestView, by_class, due};
+use super::interface::{
+    CommandPolicy, CommandView, DeadlineFrom, Placement, RequestView, by_class, due,
+};
 use crate::command::Rank;
 use crate::key::Kind;
 use crate::units::{Span, Time};
@@ -77,7 +79,7 @@ impl CommandPolicy for RrfKeys {
 
 #[cfg(test)]
 mod tests {
-    use super::super::views::command;
+    use super::super::interface::views::command;
     use super::*;
     use crate::command::Op;
 

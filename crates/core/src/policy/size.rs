@@ -3,7 +3,7 @@
 //! Source: Lee et al., IEEE Access 2021. The paper does not say whether programs are sorted too;
 //! its remarks on write latency hold only if they are, so that is the default. O(log n) a command.
 
-use super::{CommandPolicy, CommandView, Placement, by_op};
+use super::interface::{CommandPolicy, CommandView, Placement, by_op};
 use crate::key::Kind;
 use crate::units::Time;
 
@@ -40,7 +40,7 @@ impl CommandPolicy for SizeKeys {
 
 #[cfg(test)]
 mod tests {
-    use super::super::views::command;
+    use super::super::interface::views::command;
     use super::*;
     use crate::command::Op;
 

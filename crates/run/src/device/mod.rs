@@ -1,9 +1,12 @@
 //! Device files: what they are based on, where each key stands, and what is changed on top.
 
 pub mod capacity;
+mod description;
 pub mod layer;
 pub mod names;
 pub mod shares;
+
+pub use description::{Description, Origin};
 
 use crate::error::{is_toml, read_text, wrong};
 use crate::presets;
@@ -14,7 +17,6 @@ use flashyard_sim::config::{
     DeviceKeys, FirmwareFamily, Item, Problem, Sections, Table, line_of_item, parse_toml,
     parse_value, read_table, show_value,
 };
-use std::collections::BTreeMap;
 use std::path::Path;
 use toml_edit::TableLike;
 
@@ -29,56 +31,6 @@ pub const NOTES: [&str; 3] = ["title", "source", "notes"];
 
 /// What a device file may hold besides keys.
 const EXTRAS: [&str; 2] = ["base", "capacity"];
-
-/// Where the value of a key comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
-    /// `file:line` or an option.
-    pub place: String,
-    /// Whether that is a line of a file of the user's.
-    pub in_file: bool,
-    /// The comment beside it.
-    pub comment: String,
-}
-
-/// What is known about a device besides its keys.
-#[derive(Clone, Debug, Default)]
-pub struct Description {
-    /// Where the values of keys come from that a file or an option sets.
-    pub origins: BTreeMap<String, Origin>,
-    /// Title, source and notes of the outermost file that has them.
-    pub notes: BTreeMap<&'static str, String>,
-    /// The capacity that it is scaled to, in bytes.
-    pub capacity: Option<u64>,
-    /// Keys that are shares of the spare blocks of a plane, and the shares in ppm.
-    pub shares: BTreeMap<&'static str, u64>,
-    /// The translation layer that was chosen by name.
-    pub layer: Option<String>,
-    /// What was changed that nobody named, a line each.
-    pub changes: Vec<String>,
-    /// The dies that the device had before a capacity changed their number.
-    pub dies_before: Option<u64>,
-}
-
-impl Description {
-    /// Notes that an option or a conversion set a key.
-    pub fn set(&mut self, path: &str, place: &str, comment: &str) {
-        let comment = comment.to_string();
-        let origin = Origin { place: place.to_string(), in_file: false, comment };
-        self.origins.insert(path.to_string(), origin);
-    }
-
-    /// A message of the device with the lines of files where the keys stand that it names.
-    pub fn with_places(&self, what: &str) -> String {
-        let is_part = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-        let words: Vec<&str> = what.split(|c: char| !is_part(c)).collect();
-        let named = |path: &str| words.iter().any(|word| word.trim_matches('.') == path);
-        let found = self.origins.iter().filter(|(path, origin)| origin.in_file && named(path));
-        let found: Vec<String> =
-            found.map(|(path, origin)| format!("{path}: {}", origin.place)).collect();
-        if found.is_empty() { what.to_string() } else { format!("{what} ({})", found.join("; ")) }
-    }
-}
 
 /// Gives keys that a family of firmware sets their values, so that what is printed is what runs.
 pub fn resolve_family(keys: &mut DeviceKeys, description: &mut Description) {

@@ -4,7 +4,7 @@
 //! has written everything. Shares become blocks when everything else of the device is known, and
 //! are rounded up.
 
-use super::Description;
+use super::description::Description;
 use flashyard_core::key::{Kind, Value};
 use flashyard_sim::config::{DeviceKeys, Sections, Settings, parse_value};
 

@@ -3,183 +3,13 @@
 //! A cell is one row: some columns say what ran, the others what was measured. docs/FITTING.md
 //! lists the columns.
 
+pub use super::cell::{Cell, Class, Figure, What};
+
 use super::fio;
 use crate::error::{read_text, wrong};
 use anyhow::Result;
 use flashyard_sim::config::nearest;
-use flashyard_sim::report::Report;
 use std::path::Path;
-
-/// Whose latencies a figure counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
-    /// Reads.
-    Read,
-    /// Writes.
-    Write,
-}
-
-impl Class {
-    /// Its word in files.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-        }
-    }
-}
-
-/// What a figure says of its class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
-    /// Requests answered a second.
-    PerSecond,
-    /// Mean latency, us.
-    Mean,
-    /// Median, us.
-    P50,
-    /// 99th percentile, us.
-    P99,
-    /// 99.9th percentile, us.
-    P999,
-    /// Bytes programmed over bytes that the host wrote.
-    Amplification,
-}
-
-impl What {
-    const fn word(self) -> &'static str {
-        match self {
-            Self::PerSecond => "per_s",
-            Self::Mean => "mean",
-            Self::P50 => "p50",
-            Self::P99 => "p99",
-            Self::P999 => "p999",
-            Self::Amplification => "write_amplification",
-        }
-    }
-}
-
-/// A figure that both a drive and a run have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Figure {
-    /// Of which requests.
-    pub class: Class,
-    /// What is measured of them.
-    pub what: What,
-}
-
-impl Figure {
-    /// What the figure is called.
-    pub fn name(self) -> String {
-        match self.what {
-            What::Amplification => self.what.word().to_string(),
-            _ => format!("{} {}", self.class.word(), self.what.word()),
-        }
-    }
-
-    /// How much a deviation of this figure counts in a fit. The means count most, and the tails the
-    /// less, the fewer requests make them. The rate of a closed loop follows from its mean latency
-    /// (Little's law), so it counts only where no mean was measured.
-    pub const fn weight(self) -> f64 {
-        match self.what {
-            What::Mean | What::Amplification => 1.0,
-            What::P99 => 0.7,
-            What::P50 => 0.5,
-            What::P999 => 0.3,
-            What::PerSecond => 0.0,
-        }
-    }
-
-    /// The figure of a run that answered so many reads and writes a second behind its warm-up; none
-    /// where the run has no such requests.
-    pub fn of(self, report: &Report, per_second: [f64; 2]) -> Option<f64> {
-        if self.what == What::Amplification {
-            return report.flash.write_amplification;
-        }
-        let latency = report.latency_ns.get(self.class.word())?;
-        let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
-        match self.what {
-            What::Mean => latency.mean.map(|ns| ns / 1e3),
-            What::P50 => us(latency.p50),
-            What::P99 => us(latency.p99),
-            What::P999 => us(latency.p999),
-            What::PerSecond => Some(per_second[self.class as usize]).filter(|rate| *rate > 0.0),
-            What::Amplification => None,
-        }
-    }
-}
-
-/// One measured cell.
-#[derive(Clone, Debug)]
-pub struct Cell {
-    /// File and line, or job, of messages.
-    pub place: String,
-    /// The drive; empty where the file does not name one.
-    pub drive: String,
-    /// The columns that say what ran, and their entries.
-    pub ran: Vec<(String, String)>,
-    /// What was measured.
-    pub measured: Vec<(Figure, f64)>,
-}
-
-impl Cell {
-    /// What ran, as a user reads it.
-    pub fn label(&self) -> String {
-        let parts = self.ran.iter().map(|(column, entry)| format!("{column}={entry}"));
-        parts.collect::<Vec<_>>().join(" ")
-    }
-
-    /// The entry of a column.
-    pub fn get(&self, column: &str) -> Option<&str> {
-        self.ran.iter().find(|(name, _)| name == column).map(|(_, entry)| entry.as_str())
-    }
-
-    /// The entry of a column as a number.
-    pub fn number(&self, column: &str) -> Result<Option<f64>> {
-        let Some(entry) = self.get(column) else { return Ok(None) };
-        let number = entry.parse::<f64>().ok().filter(|number| number.is_finite());
-        number
-            .map(Some)
-            .ok_or_else(|| wrong(&format!("{}: {column}: \"{entry}\" is not a number", self.place)))
-    }
-
-    /// What was measured of this.
-    pub fn value(&self, class: Class, what: What) -> Option<f64> {
-        let wanted = Figure { class, what };
-        self.measured.iter().find(|(figure, _)| *figure == wanted).map(|(_, value)| *value)
-    }
-
-    /// Whether others of the same kind lie on both sides of this cell: less and more of one thing,
-    /// such as the queue depth, and all else the same.
-    pub fn is_between(&self, others: &[Self]) -> Result<bool> {
-        for (column, _) in self.ran.iter().filter(|(column, _)| AXES.contains(&column.as_str())) {
-            let rest = |cell: &Self| {
-                let rest = cell.ran.iter().filter(|(name, _)| name != column);
-                rest.cloned().collect::<Vec<_>>()
-            };
-            let own = self.number(column)?;
-            let (mut less, mut more) = (false, false);
-            for other in others.iter().filter(|other| rest(other) == rest(self)) {
-                let value = other.number(column)?;
-                less |= value < own;
-                more |= value > own;
-            }
-            if less && more {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Whether the cell is of one of these, each `column=entry`.
-    pub fn is_one_of(&self, wanted: &[String]) -> bool {
-        wanted.iter().any(|wanted| {
-            let parts = wanted.split(',').filter_map(|part| part.split_once('='));
-            let mut parts = parts.map(|(column, entry)| (column.trim(), entry.trim()));
-            parts.all(|(column, entry)| self.get(column) == Some(entry))
-        })
-    }
-}
 
 /// Columns that say what ran, beside the keys of the workload and of the device.
 pub const RAN: [&str; 8] = [
@@ -192,10 +22,6 @@ pub const RAN: [&str; 8] = [
     "visible_gib",
     "state",
 ];
-
-/// Columns along which a cell can lie between others.
-const AXES: [&str; 5] =
-    ["queue_depth", "block_bytes", "rate_per_s", "writes_per_s_asked", "visible_gib"];
 
 /// Columns of what was measured, without the class.
 const MEASURED: [(&str, What); 5] = [

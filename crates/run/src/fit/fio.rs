@@ -1,6 +1,6 @@
 //! Cells from the JSON that `fio --output-format=json` writes: a cell for each job.
 
-use super::cells::{Cell, Class, Figure, What};
+use super::cell::{Cell, Class, Figure, What};
 use crate::error::wrong;
 use anyhow::Result;
 use serde_json::Value;

@@ -5,15 +5,15 @@
 //! keys; along one with a small eigenvalue the figures hardly move, so that the data cannot tell
 //! its keys apart.
 
-use super::cells::Cell;
+pub use super::slopes::{Slopes, slopes};
+
+use super::cell::Cell;
 use super::keys::Keys;
 use super::model::Model;
-use super::search::{Point, deviation, pairs};
+use super::parameter::Point;
 use anyhow::Result;
-use nalgebra::{DMatrix, DVector, SymmetricEigen};
+use nalgebra::{DMatrix, SymmetricEigen};
 
-/// How far a key is moved to find slopes.
-const STEP: f64 = 0.05;
 /// An eigenvalue below this share of the largest one is small: moving along it by a factor changes
 /// the figures less than a hundredth as much.
 const SMALL: f64 = 1e-4;
@@ -30,49 +30,6 @@ pub struct Known {
     pub confused: Vec<Vec<String>>,
 }
 
-/// How figures change with keys, around a point.
-#[derive(Clone, Debug)]
-pub struct Slopes {
-    /// Places of the keys that are no counts: the columns.
-    pub free: Vec<usize>,
-    /// Change of the logarithm of a figure over that of a key, times the root of the figure's
-    /// weight.
-    pub of: DMatrix<f64>,
-    /// Deviations of the figures, times the same root.
-    pub left: DVector<f64>,
-}
-
-/// Finds the slopes of all figures that count, by moving each key up and down.
-pub fn slopes(model: &Model, cells: &[Cell], keys: &Keys, at: &Point) -> Result<Slopes> {
-    let free: Vec<usize> =
-        (0..at.len()).filter(|&place| !keys.parameters[place].is_count).collect();
-    let here = model.figures(cells, &keys.settings(at))?;
-    let all: Vec<_> = pairs(cells, &here).collect();
-    let usable = |weight: f64, value: f64| weight > 0.0 && value.is_finite() && value > 0.0;
-    let mut slopes = DMatrix::<f64>::zeros(all.len(), free.len());
-    for (column, &place) in free.iter().enumerate() {
-        let (low, high) = (moved(keys, at, place, -STEP), moved(keys, at, place, STEP));
-        let width = (high[place].max(1) as f64 / low[place].max(1) as f64).ln();
-        if width <= 0.0 {
-            continue;
-        }
-        let below = model.figures(cells, &keys.settings(&low))?;
-        let above = model.figures(cells, &keys.settings(&high))?;
-        let ends = pairs(cells, &below).zip(pairs(cells, &above)).enumerate();
-        for (row, (((figure, _), below), (_, above))) in ends {
-            if usable(figure.weight(), below) && usable(figure.weight(), above) {
-                slopes[(row, column)] = figure.weight().sqrt() * (above / below).ln() / width;
-            }
-        }
-    }
-    let left = all.iter().map(|((figure, measured), value)| {
-        let is_usable = usable(figure.weight(), *value);
-        if is_usable { figure.weight().sqrt() * deviation(*measured, *value) } else { 0.0 }
-    });
-    let left = DVector::from_iterator(all.len(), left);
-    Ok(Slopes { free, of: slopes, left })
-}
-
 /// Finds out what cells say about the keys.
 pub fn identify(model: &Model, cells: &[Cell], keys: &Keys, at: &Point) -> Result<Known> {
     let Slopes { free, of: slopes, left } = slopes(model, cells, keys, at)?;
@@ -80,18 +37,6 @@ pub fn identify(model: &Model, cells: &[Cell], keys: &Keys, at: &Point) -> Resul
     let count = counted.filter(|(figure, _)| figure.weight() > 0.0).count();
     let freedom = count.saturating_sub(free.len()).max(1);
     Ok(of_slopes(keys, &free, &slopes, left.norm_squared() / freedom as f64))
-}
-
-/// The point with one key moved by a share, inside its bounds.
-fn moved(keys: &Keys, at: &Point, place: usize, share: f64) -> Point {
-    let parameter = &keys.parameters[place];
-    let value = at[place] as f64 * (1.0 + share);
-    let value = if share > 0.0 { value.ceil() } else { value.floor() };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
-    let value = value.clamp(parameter.low as f64, parameter.high as f64) as u64;
-    let mut point = at.clone();
-    point[place] = value;
-    point
 }
 
 /// Errors and combinations, from weighted slopes and the mean square of what is left.

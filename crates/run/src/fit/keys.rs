@@ -3,7 +3,7 @@
 
 use super::cells::{Cell, Class, What};
 use super::model::{Model, Setting};
-use super::search::{Parameter, Point};
+use super::parameter::{Parameter, Point};
 use crate::error::wrong;
 use crate::plan::{AllSections, Plan};
 use anyhow::Result;

@@ -1,13 +1,19 @@
 //! Device files from measurements of real drives: keys are searched whose runs give what was
 //! measured.
 
+mod asked;
+mod cell;
 pub mod cells;
 pub mod device_file;
 mod fio;
 pub mod identify;
 pub mod keys;
 pub mod model;
+mod parameter;
 pub mod search;
+mod slopes;
+
+pub use asked::Asked;
 
 use anyhow::Result;
 use cells::Cell;
@@ -15,22 +21,6 @@ use keys::Keys;
 use model::Model;
 use search::{Point, STEPS, Search};
 use std::sync::atomic::AtomicUsize;
-
-/// What is fitted, and how long that may take.
-#[derive(Clone, Debug)]
-pub struct Asked {
-    /// Keys with their bounds, such as `nand.read_us=20..200`; none: the declared keys that the
-    /// cells tell something about (docs/FITTING.md).
-    pub keys: Vec<String>,
-    /// Settings of all runs.
-    pub set: Vec<String>,
-    /// Requests of the run of a cell.
-    pub requests: u64,
-    /// How often all cells are run for a search.
-    pub evaluations: usize,
-    /// The seed of the requests of all runs.
-    pub seed: u64,
-}
 
 /// Begins a stage of so many pieces of work: what it is, what the pieces are called, how many there
 /// are. What it returns is called for each that is done, and dropped at the end.

@@ -1,6 +1,6 @@
 //! The model: what a device file gives for a measured cell.
 
-use super::Asked;
+use super::asked::Asked;
 use super::cells::{Cell, Class, Figure, What};
 use crate::error::wrong;
 use crate::plan::Plan;

@@ -6,76 +6,21 @@
 //! so the cost is a function of the keys, and the search has one seed as well: a fit can be
 //! repeated. At the end a few steps follow the slopes of the figures.
 
-use super::cells::{Cell, Figure};
-use super::identify::slopes;
+pub use super::parameter::{Parameter, Point};
+pub use super::slopes::{deviation, pairs};
+
+use super::cells::Cell;
 use super::keys::Keys;
 use super::model::Model;
+use super::slopes::slopes;
 use anyhow::{Context, Result};
 use cmaes::{CMAESOptions, DVector};
-use flashyard_core::key::{Kind, Value};
-use flashyard_sim::config::show_value;
 use nalgebra::DMatrix;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// A key that is fitted.
-#[derive(Clone, Debug)]
-pub struct Parameter {
-    /// `section.key`.
-    pub key: String,
-    /// What the key stores.
-    pub kind: Kind,
-    /// The least stored value.
-    pub low: u64,
-    /// The greatest one.
-    pub high: u64,
-    /// The key counts parts of the device: only powers of two are tried.
-    pub is_count: bool,
-}
-
-impl Parameter {
-    /// A stored value as a device file has it.
-    pub fn show(&self, value: u64) -> String {
-        show_value(&self.kind, Value::Number(value))
-    }
-
-    /// The stored value of a logarithm, inside the bounds; of a count, the nearest power of two.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "it is clamped to bounds of the stored value, which are not negative"
-    )]
-    fn stored(&self, logarithm: f64) -> u64 {
-        let value = if self.is_count {
-            (logarithm / std::f64::consts::LN_2).round().exp2()
-        } else {
-            logarithm.exp().round()
-        };
-        value.clamp(self.low as f64, self.high as f64) as u64
-    }
-
-    /// Logarithms of the bounds.
-    fn bounds(&self) -> (f64, f64) {
-        ((self.low.max(1) as f64).ln(), (self.high as f64).ln())
-    }
-
-    /// One step of the search, of the logarithm.
-    fn step(&self) -> f64 {
-        let (low, high) = self.bounds();
-        ((high - low) / 8.0).max(1e-3)
-    }
-}
-
-/// Values of all parameters, in their order.
-pub type Point = Vec<u64>;
 
 /// A deviation below this, of the logarithm, counts little: the figures of percentiles are rounded
 /// by less than 1 %, and runs of a drive differ by as much.
 const SMALL: f64 = 0.01;
-
-/// The deviation of a modelled figure from the measured one: the logarithm of their ratio.
-pub fn deviation(measured: f64, modelled: f64) -> f64 {
-    (modelled / measured).ln()
-}
 
 /// How far figures are from the measured ones: the weighted mean of the deviations' sizes. Sizes
 /// and not squares, so that one figure that no device of this kind has does not decide all others.
@@ -89,17 +34,6 @@ pub fn distance(cells: &[Cell], figures: &[Vec<f64>]) -> f64 {
         weights += figure.weight();
     }
     if weights == 0.0 { 0.0 } else { sum / weights }
-}
-
-/// Each measured figure with the modelled one.
-pub fn pairs<'a>(
-    cells: &'a [Cell],
-    figures: &'a [Vec<f64>],
-) -> impl Iterator<Item = ((Figure, f64), f64)> + 'a {
-    let of = |(cell, figures): (&'a Cell, &'a Vec<f64>)| {
-        cell.measured.iter().copied().zip(figures.iter().copied())
-    };
-    cells.iter().zip(figures).flat_map(of)
 }
 
 /// A round of the search.

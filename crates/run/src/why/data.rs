@@ -1,9 +1,10 @@
 //! The explanation as JSON (docs/WHY.md).
 
 use super::blame::{Limit, Step, Via, Who};
-use super::follow::{Choice, Explained};
+use super::follow::Choice;
 use super::history::Cause;
 use super::sums::By;
+use super::sums::Explained;
 use super::words::Words;
 use super::{Explanation, Question};
 use crate::contract::SCHEMA_VERSION;

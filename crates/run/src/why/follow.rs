@@ -2,6 +2,8 @@
 
 use super::blame::{Blamer, Step, reconcile};
 use super::history::History;
+pub use super::sums::Explained;
+
 use super::sums::Sums;
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Time;
@@ -157,28 +159,6 @@ pub(crate) fn leave_out(answered: &mut Vec<Answered>, phases: &[(u64, bool)], sk
         measured += u64::from(counts[place - 1]);
         counts[place - 1] && measured > skip
     });
-}
-
-/// A request that is explained.
-#[derive(Clone, Debug)]
-pub struct Explained {
-    /// Its place in the order of arrival.
-    pub order: u64,
-    /// What it was.
-    pub request: Request,
-    /// When it was answered.
-    pub completion: Time,
-    /// Its latency parts, as the account has them.
-    pub parts: Parts,
-    /// What its time went to; together exactly its latency, and by part its latency parts.
-    pub steps: Vec<Step>,
-}
-
-impl Explained {
-    /// Nanoseconds from its arrival to its answer.
-    pub fn latency(&self) -> u64 {
-        self.completion.since(self.request.arrival).as_ns()
-    }
 }
 
 /// Follows the sets of a run, and explains the chosen requests.

@@ -21,9 +21,9 @@ use anyhow::Result;
 use flashyard_core::request::RequestOp;
 use flashyard_sim::config::Settings;
 use flashyard_sim::observe::{Observer, Shared};
-use follow::{Answered, Backs, Choice, Chosen, Clock, Explained, Follower, leave_out};
+use follow::{Answered, Backs, Choice, Chosen, Clock, Follower, leave_out};
 use std::collections::{BTreeMap, BTreeSet};
-use sums::Sums;
+use sums::{Explained, Sums};
 use words::Words;
 
 /// What was asked for.

@@ -1,13 +1,36 @@
 //! The time of the chosen requests, summed by what it went to.
 
 use super::blame::{Limit, Step, Via, Who};
-use super::follow::Explained;
 use super::history::Cause;
 use flashyard_core::command::{Op, Purpose};
+use flashyard_core::request::Request;
+use flashyard_core::units::Time;
 use flashyard_sim::metrics::parts::{Part, Parts};
 use flashyard_sim::observe::{FlushTrigger, Trigger};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+
+/// A request that is explained.
+#[derive(Clone, Debug)]
+pub struct Explained {
+    /// Its place in the order of arrival.
+    pub order: u64,
+    /// What it was.
+    pub request: Request,
+    /// When it was answered.
+    pub completion: Time,
+    /// Its latency parts, as the account has them.
+    pub parts: Parts,
+    /// What its time went to; together exactly its latency, and by part its latency parts.
+    pub steps: Vec<Step>,
+}
+
+impl Explained {
+    /// Nanoseconds from its arrival to its answer.
+    pub fn latency(&self) -> u64 {
+        self.completion.since(self.request.arrival).as_ns()
+    }
+}
 
 /// Why commands are there, without what tells one from the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -9,11 +9,11 @@
 use super::Account;
 use super::timeline::{FtlFigures, Passed};
 use crate::config::EnergyKeys;
-use crate::ftl::layer::MergeCounts;
 use crate::handle::RequestId;
 use crate::metrics::counters::{Phase, Tally};
 use crate::metrics::meter::MeterReport;
 use crate::metrics::series::{Exact, MIB_BITS, SeriesReport};
+use crate::parts::layer::MergeCounts;
 use crate::report::{Counts, EnergyReport, PowerReport, SleepReport};
 use crate::saved::saved;
 use crate::sleep::{Doze, Stretch};

@@ -3,8 +3,6 @@
 pub mod check;
 mod counters;
 mod energy;
-pub mod metrics;
-pub mod observe;
 mod phases;
 pub mod report;
 mod results;
@@ -16,9 +14,9 @@ mod usage;
 mod watch;
 
 use crate::config::{EnergyKeys, MapStore, Settings};
-use crate::ftl::memory::TableCost;
 use crate::metrics::meter::Meter;
 use crate::metrics::series::Series;
+use crate::parts::memory::TableCost;
 use crate::saved::{Reader, RestoreError, Saved, Writer, saved};
 use flashyard_core::geometry::Geometry;
 use phases::OpenPhase;

@@ -4,11 +4,11 @@ use super::streams::{StreamReport, StreamTotals};
 use super::timeline::FtlFigures;
 use super::totals::Waits;
 use super::{Account, Figures};
-use crate::ftl::layer::MergeCounts;
-use crate::ftl::memory::Footprint;
 use crate::metrics::counters::{Padding, Phase, Tally, Work};
 use crate::metrics::histogram::Histogram;
 use crate::metrics::series::Series;
+use crate::parts::layer::MergeCounts;
+use crate::parts::memory::Footprint;
 use crate::report::{
     BufferReport, BusReport, EnergyReport, FlashReport, GcReport, LatencyReport, MapReport,
     MergeReport, Report, Tails, Throughput, Verdict, WaitReport, Wear, WorkloadReport,

@@ -1,8 +1,8 @@
 //! What each of several streams found.
 
-use super::metrics::histogram::Histogram;
-use super::metrics::parts::Parts;
 use super::report::LatencyReport;
+use crate::metrics::histogram::Histogram;
+use crate::metrics::parts::Parts;
 use crate::saved::{Reader, RestoreError, Saved, Writer, load_list, save_list};
 use flashyard_core::request::RequestOp;
 use serde::Serialize;

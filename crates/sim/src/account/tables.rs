@@ -2,9 +2,9 @@
 
 use super::Account;
 use crate::config::MapStore;
-use crate::ftl::layer::MergeCounts;
-use crate::ftl::memory::Footprint;
 use crate::metrics::counters::Tally;
+use crate::parts::layer::MergeCounts;
+use crate::parts::memory::Footprint;
 use crate::report::MemoryReport;
 use crate::saved::saved;
 use flashyard_core::command::{Op, Purpose};

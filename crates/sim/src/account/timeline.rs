@@ -3,11 +3,11 @@
 
 use super::Account;
 use super::watch::{Pending, Watch};
-use crate::ftl::layer::MergeCounts;
 use crate::metrics::counters::Phase;
 use crate::metrics::meter::MeterReport;
 use crate::metrics::series::{Counts, Exact};
 use crate::observe::{Observer, PowerSamples};
+use crate::parts::layer::MergeCounts;
 use crate::sets::Operation;
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::units::{DieId, Span, Time};

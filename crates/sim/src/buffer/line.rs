@@ -1,6 +1,6 @@
 //! A line of the write buffer.
 
-use super::order::Link;
+use super::link::Link;
 use crate::handle::{LineId, RequestId};
 use crate::saved::{Reader, RestoreError, Saved, Writer};
 use flashyard_core::units::Lpn;

@@ -10,7 +10,7 @@
 //! belongs to a bank.
 
 use super::Line;
-use super::order::{ALL, GROUP, List};
+use super::link::{ALL, GROUP, List};
 use crate::config::Replacement;
 use crate::handle::LineId;
 use flashyard_core::units::Lpn;

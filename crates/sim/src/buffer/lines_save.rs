@@ -1,6 +1,6 @@
 //! How the lines are saved and restored.
 
-use super::order::ALL;
+use super::link::ALL;
 use super::{Line, Lines};
 use crate::handle::LineId;
 

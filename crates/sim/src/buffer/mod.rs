@@ -8,6 +8,7 @@ mod flush;
 mod line;
 mod lines;
 mod lines_save;
+mod link;
 mod order;
 pub mod ports;
 mod put;

@@ -2,8 +2,8 @@
 //! published parts by name, and the power budget.
 
 use super::{DeviceKeys, Settings};
-use crate::ftl::memory::Footprint;
 use crate::metrics::counters::Phase;
+use crate::parts::memory::Footprint;
 use flashyard_core::command::Op;
 use flashyard_core::key::Kind;
 use flashyard_core::units::Span;

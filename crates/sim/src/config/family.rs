@@ -113,7 +113,7 @@ mod tests {
     use super::FirmwareFamily::{BothWait, InBetween, None, ReadsProtected};
     use super::*;
     use crate::config::{MapStore, Sections, Settings};
-    use crate::ftl::log::SchemeName;
+    use crate::parts::log::SchemeName;
     use flashyard_core::host::HostPolicyName;
     use flashyard_core::key::Value;
 

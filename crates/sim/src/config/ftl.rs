@@ -1,7 +1,7 @@
 //! The translation layer and what the device holds at the start: `[ftl]` and `[state]`.
 
-pub use crate::ftl::layer::LogSpan;
-use crate::ftl::log::SchemeName;
+pub use crate::parts::layer::LogSpan;
+use crate::parts::log::SchemeName;
 use flashyard_core::geometry::StripeOrder;
 use flashyard_core::key::Kind;
 use flashyard_core::quantity::Ppm;

@@ -1,7 +1,7 @@
 //! Garbage collection and wear levelling: their sections and keys.
 
 use super::{DeviceKeys, MapStore};
-use crate::ftl::victim::VictimName;
+use crate::parts::victim::VictimName;
 use flashyard_core::key::Kind;
 use flashyard_core::quantity::Ppm;
 use flashyard_core::units::Span;

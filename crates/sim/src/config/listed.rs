@@ -1,6 +1,5 @@
 //! Keys as sections list them: with the names of a user's own parts among their words.
 
-use crate::own::{Family, Parts};
 use flashyard_core::key::Key;
 use std::borrow::Cow;
 use std::fmt;
@@ -24,14 +23,13 @@ impl WordList for &'static [&'static str] {
 #[derive(Clone, Copy, Debug)]
 pub struct Words<'a> {
     built_in: &'static [&'static str],
-    own: Option<(&'a Parts, Family)>,
+    own: &'a [String],
 }
 
 impl<'a> Words<'a> {
     /// The words; the place of one is its value.
     pub fn iter(self) -> impl Iterator<Item = &'a str> {
-        let own = self.own.into_iter().flat_map(|(parts, family)| parts.names(family));
-        self.built_in.iter().copied().chain(own.map(|(name, _)| name))
+        self.built_in.iter().copied().chain(self.own.iter().map(String::as_str))
     }
 }
 
@@ -48,19 +46,19 @@ pub type ListedKey<'a> = Key<Words<'a>>;
 #[derive(Clone, Copy, Debug)]
 pub struct KeyList<'a> {
     keys: &'static [Key],
-    /// The list of parts that one of the keys chooses from, and which of them.
-    own: Option<(&'a Parts, Family)>,
+    /// The key that chooses a part, and the names of the user's own.
+    own: (&'static str, &'a [String]),
 }
 
 impl<'a> KeyList<'a> {
     /// Keys whose words are all built in.
     pub const fn new(keys: &'static [Key]) -> Self {
-        Self { keys, own: None }
+        Self { keys, own: ("", &[]) }
     }
 
-    /// With the names of parts of this family among the words of the key that chooses one.
-    pub(crate) const fn with_own(self, parts: &'a Parts, family: Family) -> Self {
-        Self { own: Some((parts, family)), ..self }
+    /// With these names of parts among the words of the key that chooses one.
+    pub(crate) const fn with_own(self, chooser: &'static str, names: &'a [String]) -> Self {
+        Self { own: (chooser, names), ..self }
     }
 
     /// The keys, in the order in which they are declared.
@@ -97,7 +95,7 @@ impl<'a> IntoIterator for KeyList<'a> {
 #[derive(Clone, Debug)]
 pub struct KeyIter<'a> {
     keys: std::slice::Iter<'static, Key>,
-    own: Option<(&'a Parts, Family)>,
+    own: (&'static str, &'a [String]),
 }
 
 impl<'a> Iterator for KeyIter<'a> {
@@ -105,7 +103,8 @@ impl<'a> Iterator for KeyIter<'a> {
 
     fn next(&mut self) -> Option<ListedKey<'a>> {
         let key = self.keys.next()?;
-        let own = self.own.filter(|(_, family)| family.chooser().1 == key.name);
+        let (chooser, names) = self.own;
+        let own = if chooser == key.name { names } else { &[] };
         Some(key.with_words(|built_in| Words { built_in, own }))
     }
 }

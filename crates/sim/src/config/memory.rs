@@ -3,8 +3,8 @@
 //! These keys decide how large the tables are, and nothing about when things happen.
 
 use super::{MapStore, Settings};
-use crate::ftl::layer::Shape;
-use crate::ftl::memory::{DemandTable, Extent, Footprint, LogTable, TableCost};
+use crate::parts::layer::Shape;
+use crate::parts::memory::{DemandTable, Extent, Footprint, LogTable, TableCost};
 use flashyard_core::key::Kind;
 use flashyard_core::keys;
 

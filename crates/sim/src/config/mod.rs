@@ -51,8 +51,8 @@ pub use synonyms::{Meant, meant};
 /// What a file holds, for extras that are no keys.
 pub use toml_edit::{Item, Table};
 
-use crate::ftl::blocks::Frontiers;
-use crate::ftl::memory::TableCost;
+use crate::parts::blocks::Frontiers;
+use crate::parts::memory::TableCost;
 use flashyard_core::geometry::Geometry;
 
 /// A device that can exist, in integers.

@@ -1,7 +1,7 @@
 //! The flash array and its channels: their sections and keys.
 
 use super::onfi::OnfiInterface;
-pub use crate::ftl::layer::ProgramOrder;
+pub use crate::parts::layer::ProgramOrder;
 use flashyard_core::bus::policy::BusPolicyName;
 use flashyard_core::key::Kind;
 use flashyard_core::quantity::Ppm;

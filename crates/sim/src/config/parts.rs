@@ -1,11 +1,11 @@
 //! The parts that the keys of a device name: built-in ones, or a user's own.
 
 use super::{DeviceKeys, LogSpan, Settings, WriteFrontier};
-use crate::ftl::layer::Shape;
-use crate::ftl::log::{AnyLayer, BoxedScheme, SchemeName};
-use crate::ftl::victim::{Rule, VictimName};
 use crate::own::Family;
-use crate::policy::{BusRule, HostRule, Policy};
+use crate::parts::layer::Shape;
+use crate::parts::log::{AnyLayer, BoxedScheme, SchemeName};
+use crate::parts::policy::{BusRule, HostRule, Policy};
+use crate::parts::victim::{Rule, VictimName};
 use flashyard_core::bus::policy::BusPolicyName;
 use flashyard_core::host::HostPolicyName;
 use flashyard_core::policy::PolicyName;

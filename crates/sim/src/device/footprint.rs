@@ -7,13 +7,13 @@
 use crate::buffer;
 use crate::config::{Eviction, InitialState, MapStore, PartialWrite, ProgramOrder, Settings};
 use crate::flash::{Channel, Die};
-use crate::ftl::blocks::{Blocks, Care};
-use crate::ftl::log::none::RawOrder;
 use crate::ftl::planned::PAST_BYTES;
 use crate::ftl::{MOVED_BYTES, PLANE_BYTES};
 use crate::ftl::{cmt, line_cache};
 use crate::initial;
 use crate::metrics::histogram::Histogram;
+use crate::parts::blocks::{Blocks, Care};
+use crate::parts::log::none::RawOrder;
 use flashyard_core::units::ChannelId;
 
 /// Bytes of a table entry.

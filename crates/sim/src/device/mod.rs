@@ -52,15 +52,15 @@ use crate::config::{
 };
 use crate::flash::Flash;
 use crate::ftl::Ftl;
-use crate::ftl::layer::Shape;
-use crate::ftl::log::AnyLayer;
 use crate::ftl::planned::Planned;
 use crate::handle::{RequestId, SetId};
 use crate::host::Host;
 use crate::initial::{self, progress::Building};
 use crate::metrics::counters::Phase;
 use crate::observe::Observer;
-use crate::policy::{HostRule, Policy};
+use crate::parts::layer::Shape;
+use crate::parts::log::AnyLayer;
+use crate::parts::policy::{HostRule, Policy};
 use crate::queues::Queues;
 use crate::random::BitErrors;
 use crate::sets::{Set, Sets, Stage, Wait};

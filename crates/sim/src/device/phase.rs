@@ -3,8 +3,8 @@
 
 use super::{Device, LAST_ARRIVAL, RunError, SimError};
 use crate::account::{Figures, PhaseReport, Usage};
-use crate::ftl::layer::MergeCounts;
 use crate::host::Host;
+use crate::parts::layer::MergeCounts;
 use crate::report::Report;
 use crate::stream::{self, Driven, Feed, Pacing, Sources, Stream, StreamKeys, Supply};
 use flashyard_core::events::{EventTree, Node, VACANT, nodes_of};

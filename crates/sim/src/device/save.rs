@@ -12,7 +12,7 @@ use crate::buffer::{Line, Saving};
 use crate::config::{InitialBuffer, InitialState, Sections, Settings, show_value};
 use crate::ftl::planned::Planned;
 use crate::handle::LineId;
-use crate::policy::Policy;
+use crate::parts::policy::Policy;
 use crate::saved::{Reader, RestoreError, Saved, Writer, load_list, save_list};
 
 /// The first bytes of a saved device.

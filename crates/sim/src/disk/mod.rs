@@ -29,7 +29,7 @@ use crate::handle::RequestId;
 use crate::host::Host;
 use crate::metrics::counters::Phase;
 use crate::observe::Observer;
-use crate::policy::HostRule;
+use crate::parts::policy::HostRule;
 use crate::sleep::{Doze, Load};
 use arm::{Arm, WaitingRead};
 use cache::Cache;

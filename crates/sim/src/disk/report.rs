@@ -4,8 +4,8 @@ use super::Disk;
 use super::power::Energy;
 use crate::account::{EndState, FtlFigures};
 use crate::device::SimError;
-use crate::ftl::memory::Footprint;
 use crate::metrics::counters::Phase;
+use crate::parts::memory::Footprint;
 use crate::report::{Counts, EnergyReport, Report, Wear};
 use std::collections::BTreeMap;
 

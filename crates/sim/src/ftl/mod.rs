@@ -7,29 +7,24 @@
 //! pages. The room changes its own state and returns what is to
 //! be done; the flows in `device` make the command sets.
 
-pub mod blocks;
 pub mod cmt;
-pub mod layer;
 pub mod line_cache;
-pub mod log;
 mod lookup;
 pub mod map_cache;
-pub mod memory;
 pub(crate) mod page;
 pub mod page_map;
 pub(crate) mod planned;
 pub mod raw;
 mod saving;
 mod study;
-pub mod victim;
 
 use crate::config::{Allocation, GcKeys, MapKeys, Settings};
 use crate::handle::SetId;
+use crate::parts::blocks::Blocks;
+use crate::parts::layer::MergeCounts;
 use crate::sets::Sets;
-use blocks::Blocks;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, Lpn, MapPage, PlaneId, Ppn};
-use layer::MergeCounts;
 use map_cache::MapCache;
 pub(crate) use page::PLANE_BYTES;
 use page::PageFtl;

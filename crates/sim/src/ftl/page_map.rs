@@ -8,9 +8,9 @@ mod lay;
 
 pub(crate) use by_plane::ByPlane;
 
-use super::blocks::{Blocks, Care};
-use super::victim::Rule;
 use crate::config::{PartialWrite, Settings};
+use crate::parts::blocks::{Blocks, Care};
+use crate::parts::victim::Rule;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, Lpn, MapPage, PlaneId, Ppn};
 

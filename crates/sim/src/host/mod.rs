@@ -22,7 +22,7 @@ mod timers;
 use crate::config::{HostChoice, InterfaceKeys, Settings, Transfer};
 use crate::handle::RequestId;
 use crate::metrics::parts::{Part, Parts};
-use crate::policy::HostRule;
+use crate::parts::policy::HostRule;
 use crate::sleep::Sleep;
 use buffered_reads::BufferedReads;
 use die_limit::DieLimit;

@@ -13,8 +13,8 @@ use super::planned::aging_writes;
 use super::progress::Meter;
 use super::random::Random;
 use crate::config::{GcStart, Settings};
-use crate::ftl::blocks::Frontier;
 use crate::ftl::page_map::ByPlane;
+use crate::parts::blocks::Frontier;
 use flashyard_core::units::{BlockId, PlaneId};
 
 /// Written units for each write of a batch: its list then takes a thirty-second of what the map
@@ -167,9 +167,9 @@ mod tests {
     use super::*;
     use crate::config::{DeviceKeys, apply_setting};
     use crate::ftl::page_map::PageMap;
-    use crate::ftl::victim::VictimKeys;
     use crate::initial::device::put;
     use crate::initial::progress::Building;
+    use crate::parts::victim::VictimKeys;
     use crate::saved::{Saved, Writer};
     use flashyard_core::units::Lpn;
 

@@ -9,9 +9,9 @@ use super::{Cleaning, Pool, Refusal, age, miniature, planned};
 pub use crate::account::Made;
 use crate::config::{GcPacing, InitialState, MapStore, Settings};
 use crate::ftl::Ftl;
-use crate::ftl::blocks::Frontier;
 use crate::ftl::page_map::{ByPlane, Owner, PageMap, ROOM};
-use crate::ftl::victim::Rule;
+use crate::parts::blocks::Frontier;
+use crate::parts::victim::Rule;
 use flashyard_core::quantity::Ppm;
 use flashyard_core::units::{BlockId, Lpn, MapPage, PlaneId, Ppn};
 

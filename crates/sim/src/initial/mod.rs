@@ -17,7 +17,7 @@ pub mod random;
 pub mod rules;
 
 use crate::config::{GcPacing, GcStart, Settings};
-pub use crate::ftl::victim::Cleaning;
+pub use crate::parts::victim::Cleaning;
 use std::fmt;
 
 /// Blocks that are filled and cleaned together.

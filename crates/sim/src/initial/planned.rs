@@ -6,9 +6,9 @@ use super::place::walk;
 use super::progress::{Building, Meter};
 use super::random::Random;
 use crate::config::{InitialState, Settings};
-use crate::ftl::layer::MergeCounts;
 use crate::ftl::page_map::PageMap;
 use crate::ftl::planned::Planned;
+use crate::parts::layer::MergeCounts;
 use flashyard_core::units::Lpn;
 
 /// Puts fresh layers and their map into the initial state of their settings; `tell` hears now and

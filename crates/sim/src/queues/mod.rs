@@ -8,7 +8,7 @@ mod streams;
 
 use crate::config::Settings;
 use crate::handle::SetId;
-use crate::policy::Policy;
+use crate::parts::policy::Policy;
 use crate::sets::{STAGE_KINDS, Stage};
 use flashyard_core::heap::{ABSENT, Entry};
 use flashyard_core::policy::{CommandPolicy, Placement};

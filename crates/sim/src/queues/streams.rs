@@ -3,7 +3,7 @@
 
 use super::{Commands, Queues};
 use crate::handle::SetId;
-use crate::policy::Policy;
+use crate::parts::policy::Policy;
 use flashyard_core::command::{Op, StreamId};
 use flashyard_core::heap::{ABSENT, Entry};
 use flashyard_core::policy::{CommandEvent, CommandPolicy, Happened, Placement};

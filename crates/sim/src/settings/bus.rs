@@ -1,7 +1,7 @@
 //! Which parts go together with bus requests.
 
 use crate::config::{DeviceKeys, FirmwareFamily, Precision, Readiness};
-use crate::policy::BusRule;
+use crate::parts::policy::BusRule;
 use flashyard_core::bus::policy::{AnyBusPolicy, BusPolicy, BusPolicyName};
 
 /// Bus policies, and what they ask of the dies.

@@ -1,8 +1,8 @@
 //! Whether a disk with some keys can exist, and which keys belong to which kind of device.
 
 use crate::config::{DeviceKeys, Sections, Settings, Transfer};
-use crate::ftl::blocks::Frontiers;
-use crate::ftl::memory::TableCost;
+use crate::parts::blocks::Frontiers;
+use crate::parts::memory::TableCost;
 use flashyard_core::geometry::Geometry;
 
 /// Sectors of a unit of 4 KiB, of which the capacity is a multiple.

@@ -5,8 +5,8 @@ use crate::config::{
     Allocation, DeviceKeys, FirmwareFamily, InitialState, LayerSetting, MapStore, MultiPlane,
     ProgramOrder, nearest, show_value,
 };
-use crate::ftl::log::{PLANNING, SchemeName};
 use crate::own::Family;
+use crate::parts::log::{PLANNING, SchemeName};
 use flashyard_core::key::{KeyValue, Kind, Value};
 use flashyard_core::units::Span;
 

@@ -14,10 +14,10 @@ use crate::config::{
     MapReserve, MapStore, MultiPlane, Precision, Problem, Settings, SlotsScope, operation_mw,
     units_of_plane,
 };
-use crate::ftl::blocks::Frontiers;
-use crate::ftl::memory::TableCost;
 use crate::initial;
-use crate::policy::HostRule;
+use crate::parts::blocks::Frontiers;
+use crate::parts::memory::TableCost;
+use crate::parts::policy::HostRule;
 use flashyard_core::command::Op;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::quantity::Ppm;

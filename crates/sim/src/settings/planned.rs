@@ -3,7 +3,7 @@
 use crate::config::{
     Allocation, DeviceKeys, InitialState, LogSpan, MapStore, MultiPlane, ProgramOrder, SlotsScope,
 };
-use crate::ftl::layer::Shape;
+use crate::parts::layer::Shape;
 use flashyard_core::geometry::Geometry;
 
 /// Whether the chosen scheme can manage the planes of a device.

@@ -4,7 +4,7 @@ use crate::config::{
     Allocation, DataOrder, DeviceKeys, GcPacing, GcTiming, InitialState, MapStore, PartialWrite,
     SlotsScope,
 };
-use crate::policy::HostRule;
+use crate::parts::policy::HostRule;
 use flashyard_core::geometry::Geometry;
 
 /// Keys that have nothing to act on.

@@ -7,10 +7,10 @@ use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::{Device, PhaseKeys};
-use flashyard_sim::ftl::victim::VictimName;
 use flashyard_sim::initial::miniature::settle;
 use flashyard_sim::initial::{Cleaning, Pool};
 use flashyard_sim::metrics::parts::Part;
+use flashyard_sim::parts::victim::VictimName;
 use flashyard_sim::stream::{Pacing, Stream, StreamKeys};
 use std::convert::Infallible;
 

@@ -13,7 +13,7 @@ use flashyard_core::units::Time;
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::{Device, PhaseKeys, SimError};
 use flashyard_sim::observe::{CommandDone, RequestDone};
-use flashyard_sim::policy::Policy;
+use flashyard_sim::parts::policy::Policy;
 use flashyard_sim::stream::{Pacing, StreamKeys};
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -60,7 +60,7 @@ fn check_state(settings: &Settings, share: f64) {
         let free = map.blocks.free_blocks(plane);
         let mut opened = 0;
         while map.blocks.free_blocks(plane) > 0 {
-            let frontier = flashyard_sim::ftl::blocks::Frontier::HostData(1);
+            let frontier = flashyard_sim::parts::blocks::Frontier::HostData(1);
             let (ppn, fresh) = map.blocks.take_unit(plane, frontier).expect("a block is free");
             if fresh {
                 opened += 1;

@@ -5,8 +5,8 @@ use crate::common::{Random, page_writes, record, request, settings};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::RequestOp;
 use flashyard_sim::config::Settings;
-use flashyard_sim::ftl::log::PLANNING;
 use flashyard_sim::metrics::parts::Part;
+use flashyard_sim::parts::log::PLANNING;
 
 /// 40 blocks of 8 pages, 26 of them exported, under a scheme, one request at a time.
 fn layered(scheme: &str, keys: &[&str]) -> Settings {

@@ -5,7 +5,7 @@ use crate::common::{Random, record, request, settings, try_settings, write};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_sim::config::Settings;
-use flashyard_sim::ftl::log::PLANNING;
+use flashyard_sim::parts::log::PLANNING;
 use flashyard_sim::report::Report;
 
 /// A full device of two dies with a plane each: 4 logical superblocks of 8 pages, 8 physical ones,

@@ -7,7 +7,7 @@
 //! start of the data of the first group, with 64 names a block. Indirect blocks and copies of the
 //! superblock are left out.
 
-use super::Piece;
+use super::piece::Piece;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Blocks of a group, of its inodes, and before its data.

@@ -6,7 +6,7 @@
 //! ascending number; summaries of segments are left out. Two blocks at the start of the area hold
 //! checkpoints, by turns.
 
-use super::{Piece, extents_of};
+use super::piece::{Piece, extents_of};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Inodes, entries of the map and names of a block.

@@ -13,69 +13,22 @@ mod builtin;
 mod ext2;
 mod keys;
 mod log;
+mod piece;
 mod stages;
 mod system;
 
-use flashyard_core::request::{Request, RequestOp};
+use flashyard_core::request::Request;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 pub use self::builtin::{BUILT_IN_FILES, BuiltInFiles};
 pub use self::keys::{FilesKeys, Layout, Stage};
 
+use self::piece::{BLOCK_KIB, BLOCK_SECTORS, Piece};
 use self::stages::Work;
 use self::system::System;
 use crate::error::WorkloadError;
 use crate::{RequestSource, SourceStats};
-
-/// Sectors of a block of 4 KiB, and KiB.
-const BLOCK_SECTORS: u32 = 8;
-const BLOCK_KIB: u64 = 4;
-
-/// Blocks in a row that are read or written, or a flush of none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Piece {
-    op: RequestOp,
-    first: u32,
-    blocks: u32,
-}
-
-/// Blocks in a row: the first, and how many.
-type Extent = (u32, u32);
-
-impl Piece {
-    const FLUSH: Self = Self { op: RequestOp::Flush, first: 0, blocks: 0 };
-
-    const fn write(block: u32) -> Self {
-        Self { op: RequestOp::Write, first: block, blocks: 1 }
-    }
-
-    const fn read((first, blocks): Extent) -> Self {
-        Self { op: RequestOp::Read, first, blocks }
-    }
-
-    /// Adds it to a list, to the last one there if it goes on where that ends.
-    fn add_to(self, out: &mut Vec<Self>) {
-        match out.last_mut() {
-            Some(last)
-                if last.op == self.op
-                    && self.op != RequestOp::Flush
-                    && last.first + last.blocks == self.first =>
-            {
-                last.blocks += self.blocks;
-            }
-            _ => out.push(self),
-        }
-    }
-}
-
-/// The runs of a list of blocks.
-fn extents_of(blocks: &[u32]) -> impl Iterator<Item = Extent> {
-    blocks.chunk_by(|before, next| before.wrapping_add(1) == *next).map(|run| {
-        let length = u32::try_from(run.len()).expect("blocks are counted in 32 bits");
-        (run[0], length)
-    })
-}
 
 /// The requests of a stage.
 #[derive(Debug)]
@@ -117,7 +70,7 @@ impl Files {
         capacity_sectors: Option<u64>,
     ) -> Result<Vec<Self>, WorkloadError> {
         check(keys)?;
-        let system = System::before(keys, seed, capacity_sectors)?;
+        let system = stages::before(keys, seed, capacity_sectors)?;
         let notes = system.notes(keys);
         let largest = u32::try_from(keys.request_kib / BLOCK_KIB).expect("the range of the key");
         let source = |work, system| Self {

@@ -1,8 +1,8 @@
 //! What the host does with files, stage by stage.
 
 use super::keys::{FilesKeys, Stage};
+use super::piece::{BLOCK_KIB, Extent, Piece};
 use super::system::System;
-use super::{BLOCK_KIB, Extent, Piece};
 use crate::error::WorkloadError;
 use crate::random::SplitMix64;
 use std::sync::Arc;
@@ -34,6 +34,28 @@ pub(super) struct Mail {
     live: Vec<u32>,
     free: u32,
     random: SplitMix64,
+}
+
+/// The file system in the state in which the stage of the keys begins.
+pub(super) fn before(
+    keys: &FilesKeys,
+    seed: u64,
+    capacity_sectors: Option<u64>,
+) -> Result<System, WorkloadError> {
+    let mut system = System::new(keys, seed, capacity_sectors)?;
+    let earlier: &[Stage] = match keys.stage {
+        Stage::Write => &[],
+        Stage::Update | Stage::Mail => &[Stage::Write],
+        Stage::Read => &[Stage::Write, Stage::Update],
+    };
+    for &stage in earlier {
+        let mut work = Work::new(&FilesKeys { stage, ..*keys }, seed);
+        let mut pieces = Vec::new();
+        while work.next(Some(&mut system), &mut pieces)? {
+            pieces.clear();
+        }
+    }
+    Ok(system)
 }
 
 impl Work {

@@ -1,10 +1,9 @@
 //! A file system: files, their blocks, and the layout that places them.
 
 use super::ext2::Ext2;
-use super::keys::{FilesKeys, Layout, Stage};
+use super::keys::{FilesKeys, Layout};
 use super::log::{Log, NOWHERE};
-use super::stages::Work;
-use super::{BLOCK_KIB, BLOCK_SECTORS, Extent, Piece, extents_of};
+use super::piece::{BLOCK_KIB, BLOCK_SECTORS, Extent, Piece, extents_of};
 use crate::error::WorkloadError;
 use crate::random::SplitMix64;
 
@@ -59,28 +58,15 @@ fn sizes(keys: &FilesKeys, seed: u64) -> Vec<u32> {
 }
 
 impl System {
-    /// The state in which the stage of the keys begins.
-    pub(super) fn before(
+    /// The files of these keys, none of which is written, on a device of so many sectors.
+    pub(super) fn new(
         keys: &FilesKeys,
         seed: u64,
         capacity_sectors: Option<u64>,
     ) -> Result<Self, WorkloadError> {
         let sizes = sizes(keys, seed);
         let all: u64 = sizes.iter().map(|size| u64::from(*size)).sum();
-        let mut system = Self::empty(keys, sizes, area(keys, all, capacity_sectors)?)?;
-        let earlier: &[Stage] = match keys.stage {
-            Stage::Write => &[],
-            Stage::Update | Stage::Mail => &[Stage::Write],
-            Stage::Read => &[Stage::Write, Stage::Update],
-        };
-        for &stage in earlier {
-            let mut work = Work::new(&FilesKeys { stage, ..*keys }, seed);
-            let mut pieces = Vec::new();
-            while work.next(Some(&mut system), &mut pieces)? {
-                pieces.clear();
-            }
-        }
-        Ok(system)
+        Self::empty(keys, sizes, area(keys, all, capacity_sectors)?)
     }
 
     /// No file in so many blocks.

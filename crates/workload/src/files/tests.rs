@@ -1,6 +1,8 @@
 //! Layouts against what they promise, and the fragmentation of a log against a closed form.
 
 use super::*;
+use crate::files::piece::Extent;
+use flashyard_core::request::RequestOp;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Sectors of a block.
@@ -22,7 +24,7 @@ fn count(requests: &[Request], op: RequestOp) -> usize {
 #[test]
 fn updates_break_a_file_of_a_log_into_58_pieces() {
     let keys = FilesKeys { files: 200, ..BUILT_IN_FILES[3].keys };
-    let system = System::before(&keys, 3, None).unwrap();
+    let system = stages::before(&keys, 3, None).unwrap();
     let extents = system.into_extents();
     let mean = extents.iter().map(Vec::len).sum::<usize>() as f64 / extents.len() as f64;
     let expected = 511.0 * (1.0 - (510.0_f64 / 512.0).powi(30)) + 1.0;
@@ -30,7 +32,7 @@ fn updates_break_a_file_of_a_log_into_58_pieces() {
     // The standard deviation of a file is about 1.8: 0.13 of 200 files.
     assert!((mean - expected).abs() < 0.6, "{mean}, expected {expected}");
     let ext2 = FilesKeys { layout: Layout::Ext2, ..keys };
-    let extents = System::before(&ext2, 3, None).unwrap().into_extents();
+    let extents = stages::before(&ext2, 3, None).unwrap().into_extents();
     let blocks = |extents: &[Extent]| extents.iter().map(|(_, count)| count).sum::<u32>();
     assert!(extents.iter().all(|extents| extents.len() <= 2 && blocks(extents) == 2_048));
 }
@@ -56,7 +58,7 @@ fn only_what_was_written_is_read() {
                 }
             }
             let mut seen = BTreeSet::new();
-            let system = System::before(&FilesKeys { stage: Stage::Read, ..keys }, 7, None);
+            let system = stages::before(&FilesKeys { stage: Stage::Read, ..keys }, 7, None);
             for (first, count) in system.unwrap().into_extents().into_iter().flatten() {
                 assert!((first..first + count).all(|block| seen.insert(block)));
             }
@@ -108,7 +110,7 @@ fn the_cleaner_makes_room() {
 #[test]
 fn files_have_the_mean_size() {
     let keys = FilesKeys { stage: Stage::Mail, files: 12_288, ..SMALL };
-    let system = System::before(&keys, 1, None).unwrap();
+    let system = stages::before(&keys, 1, None).unwrap();
     let all: u64 = (0..12_288).map(|file| u64::from(system.first_size(file)) * BLOCK_KIB).sum();
     let mean = all as f64 / 12_288.0;
     // Sizes round to whole blocks: from 2 to 1,026 KiB. Memoryless: 2 KiB more than without the
@@ -133,7 +135,7 @@ fn threads_read_all_files_once() {
             sectors += u64::from(request.sectors);
         }
     }
-    let system = System::before(&keys, 7, None).unwrap();
+    let system = stages::before(&keys, 7, None).unwrap();
     let all: u64 = (0..300).map(|file| u64::from(system.first_size(file))).sum();
     assert_eq!(sectors, all * SECTORS);
     let together: u64 = {

@@ -14,11 +14,9 @@
 
 use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 
+use super::fields::{empty_request, seconds, sector_count_or_none, whole};
 use super::write::{Holds, Seconds, Streams, Writer, put};
-use super::{
-    Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, empty_request, seconds,
-    sector_count_or_none, whole,
-};
+use super::{Format, FormatInfo, Parsed, ReaderOptions, Record, RowError};
 use crate::format::Event;
 use crate::number::{decimal, integer, split_blanks};
 

@@ -24,10 +24,9 @@
 
 use flashyard_core::request::{Flags, Request, RequestOp};
 
+use super::fields::{seconds, sector_count, whole};
 use super::write::{Holds, Seconds, Streams, Writer, put};
-use super::{
-    Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, seconds, sector_count, whole,
-};
+use super::{Format, FormatInfo, Parsed, ReaderOptions, Record, RowError};
 use crate::error::quoted;
 use crate::format::Event;
 use crate::names::Names;

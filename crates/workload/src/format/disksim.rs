@@ -12,10 +12,9 @@
 
 use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 
+use super::fields::{sector_count, stream, whole};
 use super::write::{Holds, Writer, put};
-use super::{
-    Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, sector_count, stream, whole,
-};
+use super::{Format, FormatInfo, Parsed, ReaderOptions, Record, RowError};
 use crate::error::quoted;
 use crate::format::Event;
 use crate::number::{decimal, integer, split_blanks};

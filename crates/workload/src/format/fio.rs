@@ -19,10 +19,9 @@ use std::collections::BTreeSet;
 
 use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 
+use super::fields::{WHOLE_FIX, sectors_of_bytes, whole};
 use super::write::{Holds, Outline, Streams, Writer, put};
-use super::{
-    Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, WHOLE_FIX, sectors_of_bytes, whole,
-};
+use super::{Format, FormatInfo, Parsed, ReaderOptions, Record, RowError};
 use crate::error::quoted;
 use crate::format::Event;
 use crate::names::Names;

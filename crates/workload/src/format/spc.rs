@@ -7,11 +7,9 @@
 
 use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 
+use super::fields::{seconds, sectors_of_bytes, stream, whole};
 use super::write::{Holds, Seconds, Writer, put};
-use super::{
-    Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, seconds, sectors_of_bytes, stream,
-    whole,
-};
+use super::{Format, FormatInfo, Parsed, ReaderOptions, Record, RowError};
 use crate::format::Event;
 use crate::number::{decimal, integer, split_commas};
 

@@ -6,11 +6,9 @@
 
 use flashyard_core::request::{Flags, Request, RequestOp};
 
+use super::fields::{WHOLE_FIX, sector_count, stream, whole};
 use super::write::{Holds, Writer, put};
-use super::{
-    Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, WHOLE_FIX, sector_count, stream,
-    whole,
-};
+use super::{Format, FormatInfo, Parsed, ReaderOptions, Record, RowError};
 use crate::format::Event;
 use crate::number::{integer, split_blanks};
 

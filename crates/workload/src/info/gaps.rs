@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::histogram::{Coarse, Percentiles};
-use super::ratio;
+use super::units::ratio;
 
 /// Windows in which the index of dispersion counts requests, in nanoseconds.
 pub const DISPERSION_WINDOWS_NS: [u64; 4] =

@@ -3,7 +3,7 @@
 use flashyard_core::request::{Request, RequestOp};
 use serde::Serialize;
 
-use super::percent;
+use super::units::percent;
 
 /// Requests that are looked back at: those that a queue of this depth could hold at once.
 pub const OVERLAP_REQUESTS: usize = 32;

@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::histogram::{Coarse, Percentiles};
 use super::index::Index;
 use super::recency::Recency;
-use super::{FOOTPRINT_PAGE_BYTES, mib_of_pages, percent, ratio};
+use super::units::{FOOTPRINT_PAGE_BYTES, mib_of_pages, percent, ratio};
 use crate::random::mixed;
 
 /// Pages that are remembered: 64 GiB of addresses, in about 1 GiB of memory. Assumed: sampling is

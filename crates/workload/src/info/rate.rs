@@ -3,7 +3,7 @@
 use flashyard_core::request::{Request, RequestOp, SECTOR_BYTES};
 use serde::Serialize;
 
-use super::{percent, ratio};
+use super::units::{percent, ratio};
 
 /// Bins of a long workload: at least this many, and at most twice as many.
 pub const RATE_BINS: usize = 32;

@@ -3,7 +3,7 @@
 use flashyard_core::request::SECTOR_BYTES;
 use serde::Serialize;
 
-use super::{percent, ratio};
+use super::units::{percent, ratio};
 
 /// Ends that a request may go on from.
 pub const RECENT_ENDS: usize = 8;

@@ -4,7 +4,7 @@ use flashyard_core::request::{Request, SECTOR_BYTES};
 use serde::Serialize;
 
 use super::histogram::{Fine, Percentiles};
-use super::{PAGE_SECTORS, percent};
+use super::units::{PAGE_SECTORS, percent};
 
 /// How many of the most common sizes are reported.
 const COMMON: usize = 8;

@@ -4,6 +4,10 @@ use flashyard_core::request::Request;
 use flashyard_core::units::Time;
 
 use super::*;
+use crate::RequestSource;
+use crate::SourceStats;
+use crate::error::WorkloadError;
+use flashyard_core::request::RequestOp;
 
 /// Hands out what it is given.
 struct Fixed(std::vec::IntoIter<Request>);

@@ -25,7 +25,7 @@ pub use self::keys::{Access, Arrival, PatternKeys, SizeRule};
 
 use self::arrivals::Arrivals;
 use self::places::Places;
-use self::sizes::Sizes;
+use self::sizes::{Sizes, kib};
 use crate::error::WorkloadError;
 use crate::random::SplitMix64;
 use crate::{Extent, RequestSource, SourceStats};
@@ -178,10 +178,6 @@ fn range(keys: &PatternKeys, capacity: u64) -> Result<(u64, u64), WorkloadError>
     };
     let start = at(keys.start_percent.ppm()) / keys.align_kib.sectors() * keys.align_kib.sectors();
     Ok((start, at(keys.start_percent.ppm() + keys.range_percent.ppm()) - start))
-}
-
-fn kib(sectors: u64) -> f64 {
-    sectors as f64 / 2.0
 }
 
 fn all_sequential(ppm: u64) -> WorkloadError {

@@ -17,7 +17,6 @@ use flashyard_core::quantity::Sectors;
 use flashyard_core::request::{RequestOp, SECTOR_BYTES};
 
 use super::keys::{PatternKeys, SizeRule};
-use super::kib;
 use crate::error::WorkloadError;
 use crate::random::SplitMix64;
 
@@ -375,6 +374,10 @@ fn too_many_sizes(count: u64) -> WorkloadError {
         what: format!("{count} different sizes, more than {PARETO_SIZES_MAX}"),
         fix: "raise it, or choose another pattern.sizes".to_owned(),
     }
+}
+
+pub(super) fn kib(sectors: u64) -> f64 {
+    sectors as f64 / 2.0
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@
 //! [`REMEMBERED`] places of each sort are remembered, those used last.
 
 use super::classes::REMEMBERED;
+pub(super) use super::touched::PAGE_SECTORS;
 use super::touched::Touched;
 
 /// Runs that may be continued.
@@ -20,8 +21,6 @@ pub(super) const RUNS: usize = 8;
 pub(super) const CHUNK_SECTORS: u64 = 64;
 /// Sectors of a zone: 1 MiB.
 pub(super) const ZONE_SECTORS: u64 = 2_048;
-/// Sectors of a page of 4 KiB.
-pub(super) const PAGE_SECTORS: u64 = 8;
 
 /// Where a request lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::history::PAGE_SECTORS;
 use crate::bits::masks;
+
+/// Sectors of a page of 4 KiB.
+pub(super) const PAGE_SECTORS: u64 = 8;
 
 /// Words of a chunk: 64 words of 64 pages are 16 MiB of addresses.
 const WORDS: usize = 64;

@@ -6,7 +6,7 @@
 //! it does another one: a program in place of a read of an empty die and of an erase without a full
 //! block, and an erase in place of a program without an erased block.
 
-use super::{Draws, below};
+use super::place::{Draws, below};
 use flashyard_core::request::RequestOp;
 
 /// The blocks of a die, by their state.

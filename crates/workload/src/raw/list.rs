@@ -6,7 +6,7 @@
 //! to three decimals and do not decrease. A first row that begins with `arrival_us` and rows that
 //! begin with `#` are passed over. Files may be compressed, as traces.
 
-use super::{Place, request};
+use super::place::{Place, request};
 use crate::error::{WorkloadError, quoted};
 use crate::input::{BytesRead, Input};
 use crate::lines::Lines;

@@ -11,16 +11,18 @@ mod append;
 mod builtin;
 mod keys;
 pub mod list;
+mod place;
 
 use flashyard_core::geometry::Geometry;
 use flashyard_core::request::{Request, RequestOp};
-use flashyard_core::units::{BlockId, DieId, Time};
+use flashyard_core::units::Time;
 
 pub use self::builtin::{BUILT_IN_RAW, BuiltInRaw};
 pub use self::keys::{Placement, RawKeys};
 
 use self::append::Append;
 use self::list::List;
+use self::place::{Draws, Place, below, request};
 use crate::error::WorkloadError;
 use crate::random::SplitMix64;
 use crate::{Extent, RequestSource, SourceStats};
@@ -74,28 +76,6 @@ impl RequestSource for Raw {
     }
 }
 
-/// A place: a die, a block counted inside the die, and a page of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
-    die: u32,
-    block: u32,
-    page: u32,
-}
-
-/// The request for an operation of a place, which is on the device.
-fn request(geometry: &Geometry, op: RequestOp, place: Place, arrival: Time) -> Request {
-    let plane = geometry.first_plane(DieId::new(place.die));
-    let block = BlockId::new(geometry.first_block(plane).get() + place.block);
-    let unit = geometry.unit_of(block, place.page * geometry.units_per_page);
-    let pages = if op == RequestOp::Trim { geometry.pages_per_block } else { 1 };
-    Request::new(
-        op,
-        u64::from(unit.get()) * u64::from(geometry.unit_sectors()),
-        pages * geometry.units_per_page * geometry.unit_sectors(),
-    )
-    .at(arrival)
-}
-
 /// Operations that are drawn at random.
 #[derive(Clone, Debug)]
 pub struct Drawn {
@@ -135,18 +115,6 @@ impl Blocks {
         let (plane, block) = (index / self.count, index % self.count);
         plane * self.per_plane + self.first + block
     }
-}
-
-/// Draws of blocks and pages.
-#[derive(Clone, Debug)]
-struct Draws {
-    blocks: SplitMix64,
-    pages: SplitMix64,
-}
-
-/// A number below `bound`.
-fn below(random: &mut SplitMix64, bound: u32) -> u32 {
-    u32::try_from(random.below(u64::from(bound))).expect("below 32 bits")
 }
 
 impl Drawn {

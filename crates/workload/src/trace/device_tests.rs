@@ -1,6 +1,8 @@
 //! Devices of a trace that are kept apart, and header sectors.
 
 use super::*;
+use crate::RequestSource;
+use flashyard_core::request::Request;
 
 fn read(
     text: &str,

@@ -373,3 +373,16 @@ pub const KEY_TRACE: &str = "\
 80\t16\t8192\t1\t5.001300000\t5.001800000\t5.0019\t5.0031\n\
 800\t8\t4096\t1\t86405.000000700\t86405.000100000\t86405.0004\t86405.001\n\
 1000000000008\t8\t4096\t0\t86405.010000000\t86405.012000000\t86405.0121\t86405.013\n";
+
+/// What is known about a trace beside its keys.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TraceOptions {
+    /// Its format: a name, a descriptor file that ends in `.toml`, or a descriptor of one line,
+    /// which has a colon; detected where there is none.
+    pub format: Option<String>,
+    /// The name of the column whose values are the streams; the format's own choice where there is
+    /// none.
+    pub split: Option<String>,
+    /// The sectors of the device; unlimited where there is none.
+    pub capacity_sectors: Option<u64>,
+}

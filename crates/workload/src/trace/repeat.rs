@@ -1,30 +1,25 @@
 //! A trace that is repeated: each repetition begins at the time of the last request of the one
 //! before, as MQSim's `Relay_Count` has it. Chunks keep their numbers from one to the next.
 
-use std::mem;
-
-use flashyard_core::request::{LAST_ARRIVAL, Request};
-use flashyard_core::units::Time;
-
-use super::{Trace, TraceKeys, TraceOptions};
+use super::{TraceKeys, TraceOptions};
 use crate::error::WorkloadError;
 use crate::input::Input;
-use crate::{Extent, RequestSource, SourceStats};
+use crate::{Extent, SourceStats};
 
 /// What is needed to read a trace again.
 #[derive(Debug)]
 pub(super) struct Repeat {
-    input: Input,
-    options: TraceOptions,
+    pub(super) input: Input,
+    pub(super) options: TraceOptions,
     /// Repetitions that are over, and those that are still to come.
-    done: u64,
-    left: u64,
+    pub(super) done: u64,
+    pub(super) left: u64,
     /// Whether this pass has given a request. If a pass gives none, neither does another.
-    gives: bool,
+    pub(super) gives: bool,
     /// How much later than on the clock of the trace requests arrive.
-    shift_ns: u64,
+    pub(super) shift_ns: u64,
     /// What the repetitions that are over have counted.
-    before: SourceStats,
+    pub(super) before: SourceStats,
 }
 
 impl Repeat {
@@ -78,63 +73,13 @@ impl Repeat {
     }
 }
 
-impl Trace {
-    /// The next request of this pass or, where it is over, of the next one.
-    #[inline(never)]
-    pub(super) fn next_of_repeated(&mut self) -> Result<Option<Request>, WorkloadError> {
-        loop {
-            if let Some(request) = self.next_of_pass()? {
-                let shift_ns = self.repeat.as_mut().map_or(0, |repeat| {
-                    repeat.gives = true;
-                    repeat.shift_ns
-                });
-                let arrival_ns = request.arrival.as_ns().checked_add(shift_ns);
-                let Some(ns) = arrival_ns.filter(|&ns| ns <= LAST_ARRIVAL.as_ns()) else {
-                    return Err(WorkloadError::Key {
-                        key: "trace.repeat",
-                        what: "the repetitions run past the 146 years that a run has".to_owned(),
-                        fix: "lower it".to_owned(),
-                    });
-                };
-                return Ok(Some(request.at(Time::from_ns(ns))));
-            }
-            if !self.begin_again()? {
-                return Ok(None);
-            }
-        }
-    }
-
-    /// Goes back to the start of the file; false where no repetition is left, or none gives a
-    /// request.
-    fn begin_again(&mut self) -> Result<bool, WorkloadError> {
-        let stats = SourceStats { added: 0, folded: 0, ..self.stats() };
-        let span_ns = self.clock.map_or(0, |clock| self.log.span_ns(&clock));
-        let goes_on = |repeat: &mut Box<Repeat>| repeat.left > 0 && repeat.gives;
-        let Some(mut repeat) = self.repeat.take_if(goes_on) else {
-            return Ok(false);
-        };
-        repeat.gives = false;
-        repeat.left -= 1;
-        repeat.done += 1;
-        repeat.shift_ns = repeat.shift_ns.saturating_add(span_ns);
-        repeat.before = stats;
-        let survey = mem::take(&mut self.survey);
-        let mut pass = Self::surveyed(&mut repeat.input, &self.keys, &repeat.options, survey)?;
-        mem::swap(&mut pass.addresses, &mut self.addresses);
-        pass.folded_elsewhere = self.folded_elsewhere;
-        pass.repeat = Some(repeat);
-        if let Some(number) = self.only {
-            pass.keep_stream(number);
-        }
-        *self = pass;
-        Ok(true)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::Fold;
+    use crate::RequestSource;
+    use crate::trace::{Fold, Trace};
+    use flashyard_core::request::Request;
+    use flashyard_core::units::Time;
 
     const ROWS: &str = "0 0 0 8 1\n5 1 5000 8 0\n30 0 7000 8 1\n";
 

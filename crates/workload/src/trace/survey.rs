@@ -3,7 +3,7 @@
 
 use super::epochs::{EpochFinder, Epochs, TooMany};
 use super::rows::{Row, Rows};
-use super::{TimeOrder, Trace, TraceKeys, TraceOptions};
+use super::{TimeOrder, TraceKeys, TraceOptions};
 use crate::error::WorkloadError;
 use crate::input::Input;
 
@@ -16,7 +16,7 @@ pub(super) struct Survey {
 }
 
 impl Survey {
-    /// Reads the trace once where the keys ask for it.
+    /// Reads the trace once where the keys ask for the runs of its clock; its span is still open.
     pub(super) fn new(
         input: &mut Input,
         keys: &TraceKeys,
@@ -30,8 +30,7 @@ impl Survey {
         if !input.is_rereadable() {
             return Err(read_once(input.name(), join));
         }
-        let survey = if join { Self::join(input, keys, options)? } else { Self::default() };
-        if stretch { survey.with_span(input, keys, options) } else { Ok(survey) }
+        if join { Self::join(input, keys, options) } else { Ok(Self::default()) }
     }
 
     /// Finds the runs of the clock.
@@ -52,22 +51,6 @@ impl Survey {
         let epochs =
             finder.finish(keys.epoch_gap_ms.as_ns()).ok_or_else(|| too_long(input.name()))?;
         Ok(Self { epochs: Some(epochs), span_ns: None })
-    }
-
-    /// Adds the span of a trace, which takes a pass over what is left of it.
-    fn with_span(
-        self,
-        input: &mut Input,
-        keys: &TraceKeys,
-        options: &TraceOptions,
-    ) -> Result<Self, WorkloadError> {
-        let mut trace = Trace::surveyed(input, keys, options, self)?;
-        let mut span = None;
-        while let Some(row) = trace.next_clipped()? {
-            let time_ns = row.record.time_ns;
-            span = Some((span.map_or(time_ns, |(first_ns, _)| first_ns), time_ns));
-        }
-        Ok(Self { span_ns: span.map(|(first_ns, last_ns)| last_ns - first_ns), ..trace.survey })
     }
 
     /// The time of a row on the joined clock.

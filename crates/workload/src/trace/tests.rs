@@ -8,8 +8,12 @@ use flashyard_core::key::{Key, Kind, Value};
 use flashyard_core::request::RequestOp;
 
 use super::*;
+use crate::RequestSource;
+use crate::SourceStats;
 use crate::format::{FORMATS, FormatInfo, Parsed, ReaderOptions};
 use crate::random::SplitMix64;
+use flashyard_core::request::Request;
+use flashyard_core::units::Time;
 
 type Read = Result<Vec<Request>, String>;
 

@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use flashyard_core::request::RequestOp;
 
 use super::*;
+use crate::RequestSource;
 use crate::random::SplitMix64;
+use flashyard_core::request::Request;
 
 /// A row of an `ssdsim` trace.
 #[derive(Clone, Copy, Debug)]

@@ -1,9 +1,9 @@
 //! What flash, map, collection and buffer did; and what a disk did.
 
-use super::share;
 use crate::output::text::line;
 use flashyard_run::units::percent;
-use flashyard_run::units::{count, energy, or_dash, size, time};
+use flashyard_run::units::{NONE, count, energy, or_dash, size, time};
+use flashyard_sim::device::Share;
 use flashyard_sim::report::{Report, Wear};
 
 /// Lines on a disk.
@@ -200,4 +200,14 @@ fn waits(report: &Report) -> Option<String> {
         mean(all.flash_queue_mean)
     );
     Some(line("mean wait", &said))
+}
+
+/// How busy several of a kind were: mean, and range where they differ.
+fn share(share: &Share) -> String {
+    let (Some(mean), Some(min), Some(max)) = (share.mean, share.min, share.max) else {
+        return NONE.to_string();
+    };
+    let mean = percent(mean, 1.0);
+    let (min, max) = (format!("{:.1}", 100.0 * min), percent(max, 1.0));
+    if max == mean { mean } else { format!("{mean} ({min} to {max})") }
 }

@@ -8,9 +8,7 @@ use super::table::{render, table};
 use super::text::{WIDTH, line, wrapped};
 use super::verdict;
 use flashyard_run::plan::Plan;
-use flashyard_run::units::percent;
-use flashyard_run::units::{NONE, count, or_dash, per_second, rate, time};
-use flashyard_sim::device::Share;
+use flashyard_run::units::{count, or_dash, per_second, rate, time};
 use flashyard_sim::report::Report;
 
 /// The summary of a run.
@@ -105,14 +103,4 @@ fn throughput(report: &Report) -> String {
         }
     }
     line("throughput", &said)
-}
-
-/// How busy several of a kind were: mean, and range where they differ.
-fn share(share: &Share) -> String {
-    let (Some(mean), Some(min), Some(max)) = (share.mean, share.min, share.max) else {
-        return NONE.to_string();
-    };
-    let mean = percent(mean, 1.0);
-    let (min, max) = (format!("{:.1}", 100.0 * min), percent(max, 1.0));
-    if max == mean { mean } else { format!("{mean} ({min} to {max})") }
 }

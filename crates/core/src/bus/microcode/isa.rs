@@ -1,29 +1,8 @@
 //! The instructions of the controller: registers, effects and cycles.
 
+pub use super::timing::Cycles;
+
 use super::timing::{Delay, TimingSet};
-use core::ops::AddAssign;
-
-/// Cycles of the controller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Cycles(u64);
-
-impl Cycles {
-    /// So many cycles.
-    pub const fn new(cycles: u64) -> Self {
-        Self(cycles)
-    }
-
-    /// Their number.
-    pub const fn get(self) -> u64 {
-        self.0
-    }
-}
-
-impl AddAssign for Cycles {
-    fn add_assign(&mut self, other: Self) {
-        self.0 += other.0;
-    }
-}
 
 /// General registers.
 pub(super) const GENERAL: usize = 16;

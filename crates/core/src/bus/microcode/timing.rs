@@ -1,7 +1,29 @@
 //! Timing sets: how long a cycle, a latched byte and the waits between bytes take.
 
-use super::isa::Cycles;
 use crate::units::Span;
+use core::ops::AddAssign;
+
+/// Cycles of the controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Cycles(u64);
+
+impl Cycles {
+    /// So many cycles.
+    pub const fn new(cycles: u64) -> Self {
+        Self(cycles)
+    }
+
+    /// Their number.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl AddAssign for Cycles {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
 
 /// The waits that the chips ask for, each from the end of one thing to the begin of the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

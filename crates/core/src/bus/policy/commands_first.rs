@@ -1,7 +1,7 @@
 //! Commands first: activations and status requests go before data, so that no array idles behind
 //! the data of all the others; equals are served in the order of need. O(lanes).
 
-use super::{BusPolicy, ChannelView};
+use super::interface::{BusPolicy, ChannelView};
 
 crate::keys! {
     /// The policy has no keys.

@@ -4,7 +4,7 @@
 //!
 //! Source: the decoupled model that Nam et al. (Ozone, IEEE TC 2011) compare with. O(lanes).
 
-use super::{BusPolicy, ChannelView};
+use super::interface::{BusPolicy, ChannelView};
 
 crate::keys! {
     /// The policy has no keys.

@@ -7,7 +7,7 @@
 //!
 //! Source: Kim, Lee and Min, Fig. 3. O(lanes).
 
-use super::{BusPolicy, ChannelView, is_data};
+use super::interface::{BusPolicy, ChannelView, is_data};
 use crate::key::Kind;
 
 crate::choice! {

@@ -1,6 +1,6 @@
 //! In order: the request that could be sent first goes first, whatever it is. O(lanes).
 
-use super::{BusPolicy, ChannelView};
+use super::interface::{BusPolicy, ChannelView};
 
 crate::keys! {
     /// The policy has no keys.

@@ -3,7 +3,7 @@
 //!
 //! Source: the out-of-order model of Nam et al. (Ozone, IEEE TC 2011). O(lanes).
 
-use super::{BusPolicy, ChannelView};
+use super::interface::{BusPolicy, ChannelView};
 
 crate::keys! {
     /// The policy has no keys.

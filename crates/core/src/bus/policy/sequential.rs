@@ -3,7 +3,7 @@
 //!
 //! Source: the sequential model that Nam et al. (Ozone, IEEE TC 2011) compare with. O(lanes).
 
-use super::{BusPolicy, ChannelView};
+use super::interface::{BusPolicy, ChannelView};
 
 crate::keys! {
     /// The policy has no keys.

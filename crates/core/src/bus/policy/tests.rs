@@ -7,6 +7,8 @@ use super::in_order::InOrderKeys;
 use super::out_of_order::OutOfOrderKeys;
 use super::sequential::SequentialKeys;
 use super::*;
+use crate::bus::request::BusKind;
+use crate::units::Time;
 
 const fn candidate(number: u64, kind: BusKind, started: bool, wanted: u64) -> Candidate {
     let since = Time::from_ns(number);

@@ -11,7 +11,7 @@ mod sectors;
 mod times;
 
 use crate::config::{MapHazards, Precision, ProgramOrder, Settings};
-use crate::ftl::log::none::RawOrder;
+use crate::parts::log::none::RawOrder;
 use crate::random::TurnedBits;
 use flashyard_core::bus::policy::BusPolicyName;
 use flashyard_core::command::Op;

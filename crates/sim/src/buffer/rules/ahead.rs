@@ -1,7 +1,7 @@
 //! Flushes when the writes in the host queue, and those that wait for a line already, need more
 //! lines than are free or being freed.
 
-use super::{BufferView, FlushRule};
+use super::interface::{BufferView, FlushRule};
 use flashyard_core::units::Lpn;
 
 #[derive(Clone, Debug)]

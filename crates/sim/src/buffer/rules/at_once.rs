@@ -1,6 +1,6 @@
 //! Flushes whatever is dirty.
 
-use super::{BufferView, FlushRule};
+use super::interface::{BufferView, FlushRule};
 
 #[derive(Clone, Debug)]
 pub(crate) struct AtOnce;

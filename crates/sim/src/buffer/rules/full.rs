@@ -1,6 +1,6 @@
 //! Flushes when writes wait for more lines than flushes under way free.
 
-use super::{BufferView, FlushRule};
+use super::interface::{BufferView, FlushRule};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Full;

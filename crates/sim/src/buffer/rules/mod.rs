@@ -3,32 +3,18 @@
 mod ahead;
 mod at_once;
 mod full;
+mod interface;
 mod watermark;
 
-use super::Lines;
+pub(super) use interface::BufferView;
+
 use crate::config::{BufferKeys, Eviction};
 use crate::observe::FlushTrigger;
 use ahead::Ahead;
 use at_once::AtOnce;
-use flashyard_core::units::Lpn;
 use full::Full;
+use interface::FlushRule;
 use watermark::Watermark;
-
-/// What a rule looks at.
-pub(super) struct BufferView<'a> {
-    /// The lines; at least one of them is dirty.
-    pub(super) lines: &'a Lines,
-    /// Writes that wait for a line.
-    pub(super) waiting: u32,
-    /// Units that writes in the host queue are going to put, the oldest first.
-    pub(super) coming: &'a mut dyn Iterator<Item = Lpn>,
-}
-
-/// A rule of when to flush.
-pub(super) trait FlushRule {
-    /// Whether a dirty unit shall be flushed now.
-    fn wants(&mut self, view: &mut BufferView<'_>) -> bool;
-}
 
 /// The rule of a buffer.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! Flushes from the upper watermark of dirty lines on, down to the lower one.
 
-use super::{BufferView, FlushRule};
+use super::interface::{BufferView, FlushRule};
 use crate::config::BufferKeys;
 
 #[derive(Clone, Debug)]

@@ -13,7 +13,7 @@ mod wire;
 
 use super::{ArrayEnd, Flash, Transfer};
 use crate::config::{BusKeys, Precision, Readiness, SchedulerScope, Settings};
-use crate::policy::BusRule;
+use crate::parts::policy::BusRule;
 use crate::sets::Place;
 use by_loop::Loops;
 use flashyard_core::bus::policy::AnyBusPolicy;

@@ -1,7 +1,7 @@
 //! Channels whose bus policy is asked whenever the bus is free.
 
 use super::{Flash, Wires};
-use crate::policy::BusRule;
+use crate::parts::policy::BusRule;
 use flashyard_core::bus::channel::{Channel, Lane, Order};
 use flashyard_core::bus::policy::{BusPolicy, Candidate};
 use flashyard_core::bus::request::{BusKind, Operation};

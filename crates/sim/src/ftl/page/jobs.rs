@@ -10,11 +10,11 @@
 use super::job::{BegunJob, Collecting, Job, JobStep};
 use super::pacing;
 use crate::config::GcStart;
-use crate::ftl::blocks::Freed;
 use crate::ftl::page_map::Owner;
 use crate::ftl::{Copied, Erased, Ftl, Scheme};
 use crate::handle::{RequestId, SetId};
 use crate::observe::Trigger;
+use crate::parts::blocks::Freed;
 use crate::sets::Sets;
 use flashyard_core::units::{BlockId, PlaneId, Time};
 

@@ -2,8 +2,8 @@
 
 use crate::config::GcStart;
 use crate::ftl::Ftl;
-use crate::ftl::blocks::Frontier;
 use crate::handle::SetId;
+use crate::parts::blocks::Frontier;
 use crate::sets::{Sets, Stage};
 use flashyard_core::units::{PlaneId, Ppn};
 

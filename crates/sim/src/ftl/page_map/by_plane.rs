@@ -7,7 +7,7 @@
 
 use super::{Owner, PageMap, prefetch};
 use crate::config::Settings;
-use crate::ftl::blocks::Frontier;
+use crate::parts::blocks::Frontier;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn};
 

@@ -1,7 +1,7 @@
 //! Where the pages and blocks of layers are: each layer has a plane, or one has all of them.
 
 use crate::config::Settings;
-use crate::ftl::layer::{LogSpan, Shape};
+use crate::parts::layer::{LogSpan, Shape};
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn};
 

@@ -24,10 +24,10 @@ mod spread;
 mod waits;
 
 use crate::config::{ProgramOrder, Settings};
-use crate::ftl::layer::{self, MergeCounts, PageWrite, Shape, Step, TranslationLayer};
-use crate::ftl::log::AnyLayer;
 use crate::ftl::page_map::{Owner, PageMap};
 use crate::handle::SetId;
+use crate::parts::layer::{self, MergeCounts, PageWrite, Shape, Step, TranslationLayer};
+use crate::parts::log::AnyLayer;
 use crate::sets::Stage;
 use flashyard_core::command::Purpose;
 use flashyard_core::geometry::Geometry;

@@ -3,9 +3,9 @@
 use super::Planned;
 use super::queue::StaleRef;
 use super::waits::commit_stage;
-use crate::ftl::layer::{PageWrite, Step, TranslationLayer};
 use crate::ftl::{Ftl, Scheme};
 use crate::handle::SetId;
+use crate::parts::layer::{PageWrite, Step, TranslationLayer};
 use crate::sets::Sets;
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn};
@@ -36,7 +36,7 @@ impl Planned {
     fn ask<T>(
         &mut self,
         plane: PlaneId,
-        call: impl FnOnce(&mut dyn TranslationLayer, &mut crate::ftl::layer::Plan) -> T,
+        call: impl FnOnce(&mut dyn TranslationLayer, &mut crate::parts::layer::Plan) -> T,
     ) -> (u64, T) {
         self.plan.steps.clear();
         let layer = &mut self.layers[self.layout.layer(plane)];

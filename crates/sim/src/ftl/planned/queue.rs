@@ -1,10 +1,10 @@
 //! The merge queue of a plane: planned steps, and the tasks that do them.
 
 use super::{Planned, TaskStages};
-use crate::ftl::layer::Step;
 use crate::ftl::page_map::Owner;
 use crate::ftl::{Copied, Erased, Ftl};
 use crate::handle::SetId;
+use crate::parts::layer::Step;
 use crate::sets::{Sets, Stage};
 use flashyard_core::graph::NIL;
 use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn};

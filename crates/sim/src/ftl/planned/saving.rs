@@ -1,7 +1,7 @@
 //! What of the layers that plan is in a saved device. Nothing that they planned is under way then.
 
 use super::Planned;
-use crate::ftl::layer::TranslationLayer;
+use crate::parts::layer::TranslationLayer;
 use crate::saved::{Reader, RestoreError, Saved, Writer, load_bytes, save_bytes};
 
 impl Planned {

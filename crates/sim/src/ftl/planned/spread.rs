@@ -15,8 +15,8 @@
 use super::Planned;
 use super::queue::PlannedStep;
 use crate::ftl::Ftl;
-use crate::ftl::layer::Step;
 use crate::handle::SetId;
+use crate::parts::layer::Step;
 use crate::sets::Sets;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{PlaneId, Ppn};

@@ -15,8 +15,8 @@ use flashyard_sim::config::{
     RewriteOrder, Rotation, SchedulerScope, Settings, SlotsScope, Transfer, WriteFrontier,
     apply_setting,
 };
-use flashyard_sim::ftl::log::PLANNING;
-use flashyard_sim::ftl::victim::VictimName;
+use flashyard_sim::parts::log::PLANNING;
+use flashyard_sim::parts::victim::VictimName;
 use std::collections::BTreeMap;
 
 /// Which devices are drawn.

@@ -9,8 +9,9 @@ use std::io::{Cursor, ErrorKind, Read};
 
 use flashyard_core::request::{Flags, Request, RequestOp};
 
+use super::fields::LENGTH_FIX;
 use super::write::{Holds, Outline, Streams, Writer};
-use super::{Format, FormatInfo, LENGTH_FIX, Parsed, ReaderOptions, Record, RowError};
+use super::{Format, FormatInfo, Parsed, ReaderOptions, Record, RowError};
 use crate::error::WorkloadError;
 use crate::format::Event;
 use crate::lines::Lines;

@@ -2,8 +2,9 @@
 
 use toml_edit::{Array, Document, Item};
 
+use super::fault::Fault;
 use super::grammar::{Draft, TICK_FIX};
-use super::{Fault, Layout};
+use super::layout::Layout;
 use crate::error::WorkloadError;
 
 /// The keys of a descriptor file.

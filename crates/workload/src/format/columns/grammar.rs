@@ -2,9 +2,10 @@
 
 use flashyard_core::request::SECTOR_BYTES;
 
+use super::fault::Fault;
+use super::layout::{Column, Delimiter, Header, Kind, Layout, TimeUnit};
 use super::op::OpCodes;
 use super::reader;
-use super::{Column, Delimiter, Fault, Header, Kind, Layout, TimeUnit};
 use crate::error::quoted;
 use crate::format::Event;
 

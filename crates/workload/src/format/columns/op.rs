@@ -2,7 +2,7 @@
 
 use flashyard_core::request::{Flags, RequestOp};
 
-use super::Fault;
+use super::fault::Fault;
 use crate::error::quoted;
 use crate::number::integer;
 

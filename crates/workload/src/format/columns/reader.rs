@@ -3,12 +3,10 @@
 
 use flashyard_core::request::{Flags, RequestOp, SECTOR_BYTES};
 
-use super::super::{
-    Format, LENGTH_FIX, Parsed, ReaderOptions, Record, RowError, WHOLE_FIX, empty_request, stream,
-    whole,
-};
+use super::super::fields::{LENGTH_FIX, WHOLE_FIX, empty_request, stream, whole};
+use super::super::{Format, Parsed, ReaderOptions, Record, RowError};
+use super::layout::{Delimiter, Header, Kind, Layout, TimeUnit};
 use super::op::OpCodes;
-use super::{Delimiter, Header, Kind, Layout, TimeUnit};
 use crate::error::quoted;
 use crate::format::Event;
 use crate::names::Names;

@@ -5,6 +5,7 @@ use flashyard_core::request::{Flags, RequestOp};
 use super::super::tests::{parse, refused};
 use super::super::{Parsed, Record, RowError};
 use super::*;
+use crate::format::Event;
 use crate::random::SplitMix64;
 
 fn shipped_format(name: &str) -> &'static FormatInfo {

@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 
 use super::super::write::{Holds, Streams, Writer, put};
+use super::layout::{Delimiter, Header, Kind, Layout, TimeUnit};
 use super::op::OpCodes;
-use super::{Delimiter, Header, Kind, Layout, TimeUnit};
 
 /// A writer of rows.
 #[derive(Debug)]

@@ -5,7 +5,9 @@ use crate::RequestSource;
 use crate::input::Input;
 use crate::random::SplitMix64;
 use crate::trace::{Trace, TraceKeys, TraceOptions};
+use flashyard_core::request::Flags;
 use flashyard_core::units::Span;
+use flashyard_core::units::Time;
 
 fn writable() -> impl Iterator<Item = &'static FormatInfo> {
     FormatInfo::all().filter(|format| format.writer.is_some())

@@ -1,0 +1,41 @@
+//! The workload that a subcommand reads.
+
+use anyhow::Result;
+use flashyard_run::error::wrong;
+use flashyard_run::experiment::Origin;
+use flashyard_run::plan::Plan;
+use flashyard_run::workload_file::ORIGINS;
+use flashyard_sim::own::OwnParts;
+
+/// Refuses settings of anything but workloads.
+pub(super) fn check_settings(set: &[String]) -> Result<()> {
+    let is_of_requests = |setting: &str| {
+        let behind = |section: &str| setting.strip_prefix(section);
+        ORIGINS.iter().any(|section| behind(section).is_some_and(|rest| rest.starts_with('.')))
+    };
+    let Some(setting) = set.iter().find(|setting| !is_of_requests(setting)) else { return Ok(()) };
+    Err(wrong(&format!(
+        "--set {setting}: only [trace], [generator], [pattern], [mix], [profile], [files] and [raw] matter here"
+    )))
+}
+
+/// A workload for a device of this name, with settings applied.
+pub(super) fn load(own: &OwnParts, device: &str, workload: &str, set: &[String]) -> Result<Plan> {
+    let set: Vec<_> = set.iter().map(|setting| ("--set", setting.clone())).collect();
+    Plan::load(own.clone(), device, workload, &set)
+}
+
+/// Refuses to write over what is read.
+pub(super) fn refuse_output(inputs: &Plan, out: &str) -> Result<()> {
+    let Ok(out_path) = std::fs::canonicalize(out) else { return Ok(()) };
+    let is_out = |path: &str| std::fs::canonicalize(path).is_ok_and(|path| path == out_path);
+    let reads_it = |origin: &Origin| {
+        let (Origin::Trace { path, .. } | Origin::Raw(Some(path))) = origin else { return false };
+        is_out(path)
+    };
+    let mut streams = inputs.experiment().streams();
+    if is_out(inputs.workload_name()) || streams.any(|stream| reads_it(&stream.origin)) {
+        return Err(wrong(&format!("{out}: it is read, too; write to another file")));
+    }
+    Ok(())
+}

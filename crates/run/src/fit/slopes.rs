@@ -1,0 +1,82 @@
+//! How figures differ from the measured ones, and how they change with keys.
+
+use super::cell::{Cell, Figure};
+use super::keys::Keys;
+use super::model::Model;
+use super::parameter::Point;
+use anyhow::Result;
+use nalgebra::{DMatrix, DVector};
+
+/// How far a key is moved to find slopes.
+const STEP: f64 = 0.05;
+
+/// The deviation of a modelled figure from the measured one: the logarithm of their ratio.
+pub fn deviation(measured: f64, modelled: f64) -> f64 {
+    (modelled / measured).ln()
+}
+
+/// Each measured figure with the modelled one.
+pub fn pairs<'a>(
+    cells: &'a [Cell],
+    figures: &'a [Vec<f64>],
+) -> impl Iterator<Item = ((Figure, f64), f64)> + 'a {
+    let of = |(cell, figures): (&'a Cell, &'a Vec<f64>)| {
+        cell.measured.iter().copied().zip(figures.iter().copied())
+    };
+    cells.iter().zip(figures).flat_map(of)
+}
+
+/// How figures change with keys, around a point.
+#[derive(Clone, Debug)]
+pub struct Slopes {
+    /// Places of the keys that are no counts: the columns.
+    pub free: Vec<usize>,
+    /// Change of the logarithm of a figure over that of a key, times the root of the figure's
+    /// weight.
+    pub of: DMatrix<f64>,
+    /// Deviations of the figures, times the same root.
+    pub left: DVector<f64>,
+}
+
+/// Finds the slopes of all figures that count, by moving each key up and down.
+pub fn slopes(model: &Model, cells: &[Cell], keys: &Keys, at: &Point) -> Result<Slopes> {
+    let free: Vec<usize> =
+        (0..at.len()).filter(|&place| !keys.parameters[place].is_count).collect();
+    let here = model.figures(cells, &keys.settings(at))?;
+    let all: Vec<_> = pairs(cells, &here).collect();
+    let usable = |weight: f64, value: f64| weight > 0.0 && value.is_finite() && value > 0.0;
+    let mut slopes = DMatrix::<f64>::zeros(all.len(), free.len());
+    for (column, &place) in free.iter().enumerate() {
+        let (low, high) = (moved(keys, at, place, -STEP), moved(keys, at, place, STEP));
+        let width = (high[place].max(1) as f64 / low[place].max(1) as f64).ln();
+        if width <= 0.0 {
+            continue;
+        }
+        let below = model.figures(cells, &keys.settings(&low))?;
+        let above = model.figures(cells, &keys.settings(&high))?;
+        let ends = pairs(cells, &below).zip(pairs(cells, &above)).enumerate();
+        for (row, (((figure, _), below), (_, above))) in ends {
+            if usable(figure.weight(), below) && usable(figure.weight(), above) {
+                slopes[(row, column)] = figure.weight().sqrt() * (above / below).ln() / width;
+            }
+        }
+    }
+    let left = all.iter().map(|((figure, measured), value)| {
+        let is_usable = usable(figure.weight(), *value);
+        if is_usable { figure.weight().sqrt() * deviation(*measured, *value) } else { 0.0 }
+    });
+    let left = DVector::from_iterator(all.len(), left);
+    Ok(Slopes { free, of: slopes, left })
+}
+
+/// The point with one key moved by a share, inside its bounds.
+fn moved(keys: &Keys, at: &Point, place: usize, share: f64) -> Point {
+    let parameter = &keys.parameters[place];
+    let value = at[place] as f64 * (1.0 + share);
+    let value = if share > 0.0 { value.ceil() } else { value.floor() };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
+    let value = value.clamp(parameter.low as f64, parameter.high as f64) as u64;
+    let mut point = at.clone();
+    point[place] = value;
+    point
+}

@@ -1,0 +1,239 @@
+//! Erases: free lists, wear levelling, bad blocks.
+
+use super::Blocks;
+use crate::parts::victim::{AnyVictim, Rule};
+use crate::random::mix;
+use flashyard_core::units::{BlockId, PlaneId};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Blocks of a plane, the least erased first, then the one filled first: erases, when it was
+/// filled, which one.
+pub(super) type Heap = BinaryHeap<Reverse<(u32, u64, u32)>>;
+
+/// How blocks are chosen and cared for.
+#[derive(Clone, Debug)]
+pub struct Care {
+    /// The rule for victims.
+    pub rule: Rule,
+    /// Whether the least erased free block is taken, not the one erased first.
+    pub dynamic: bool,
+    /// How many erases a full block may lag behind the most erased block of its plane; 0: any.
+    pub static_gap: u32,
+    /// Blocks of each plane that are bad from the start.
+    pub factory_bad: u32,
+    /// Erases after which a block is worn out, about; 0: none ever is.
+    pub endurance: u32,
+}
+
+impl Default for Care {
+    fn default() -> Self {
+        let rule = AnyVictim::Greedy(crate::parts::victim::greedy::GreedyKeys::default());
+        let rule = Rule::BuiltIn(rule);
+        Self { rule, dynamic: false, static_gap: 0, factory_bad: 0, endurance: 0 }
+    }
+}
+
+impl Care {
+    pub(super) fn heaps(wanted: bool, planes: usize) -> Vec<Heap> {
+        if wanted { vec![Heap::new(); planes] } else { Vec::new() }
+    }
+}
+
+/// What became of an erased block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freed {
+    /// It is free.
+    Free,
+    /// It is worn out and never used again.
+    WornOut,
+}
+
+impl Blocks {
+    /// A claimed block has been erased: it goes to the end of the free list, or it is worn out.
+    pub fn erased(&mut self, block: BlockId) -> Freed {
+        self.count_erase(block);
+        if self.care.endurance > 0 && self.erases[block.index()] >= self.limit(block) {
+            self.bad[block.index()] = true;
+            self.pools[self.geometry.plane_of_block(block).index()].worn += 1;
+            return Freed::WornOut;
+        }
+        self.free(block);
+        Freed::Free
+    }
+
+    /// The same for states that are made without operations, which wear no block out.
+    pub(crate) fn lay_erased(&mut self, block: BlockId) {
+        self.count_erase(block);
+        self.free(block);
+    }
+
+    /// Erases that a block bears: those of the settings and up to a tenth more or less, by its
+    /// number.
+    fn limit(&self, block: BlockId) -> u32 {
+        let nominal = u64::from(self.care.endurance);
+        let tenth = nominal / 10;
+        let more = mix(0xE5A5_ED00 + u64::from(block.get())) % (2 * tenth + 1);
+        u32::try_from(nominal - tenth + more).unwrap_or(u32::MAX)
+    }
+
+    pub(super) fn count_erase(&mut self, block: BlockId) {
+        assert_eq!(self.valid[block.index()], 0, "{block:?} was erased with valid units");
+        let erases = &mut self.erases[block.index()];
+        *erases += 1;
+        let pool = &mut self.pools[self.geometry.plane_of_block(block).index()];
+        pool.most_erases = pool.most_erases.max(*erases);
+    }
+
+    fn free(&mut self, block: BlockId) {
+        let plane = self.geometry.plane_of_block(block);
+        let name = block.get() + 1;
+        let pool = &mut self.pools[plane.index()];
+        let tail = std::mem::replace(&mut pool.free_tail, name);
+        match tail {
+            0 => pool.free_head = name,
+            tail => self.next[tail as usize - 1] = name,
+        }
+        self.prev[block.index()] = tail;
+        self.next[block.index()] = 0;
+        pool.free_blocks += 1;
+        if let Some(heap) = self.least_free.get_mut(plane.index()) {
+            let key = (self.erases[block.index()], self.filled[block.index()], block.get());
+            heap.push(Reverse(key));
+        }
+    }
+
+    /// Takes a free block: one that was never used, else the one erased first or, where wear is
+    /// levelled, the least erased one.
+    pub(super) fn take_free(&mut self, plane: PlaneId) -> Option<BlockId> {
+        let first = self.geometry.first_block(plane);
+        let pool = &mut self.pools[plane.index()];
+        pool.free_blocks = pool.free_blocks.checked_sub(1)?;
+        while pool.next_fresh < self.geometry.blocks_per_plane {
+            let block = BlockId::new(first.get() + pool.next_fresh);
+            pool.next_fresh += 1;
+            if !self.bad[block.index()] {
+                return Some(block);
+            }
+        }
+        let block = match self.least_free.get_mut(plane.index()) {
+            Some(heap) => BlockId::new(heap.pop().expect("free blocks are in the heap").0.2),
+            None => BlockId::new(pool.free_head - 1),
+        };
+        let (prev, next) = (self.prev[block.index()], self.next[block.index()]);
+        match prev {
+            0 => pool.free_head = next,
+            prev => self.next[prev as usize - 1] = next,
+        }
+        match next {
+            0 => pool.free_tail = prev,
+            next => self.prev[next as usize - 1] = prev,
+        }
+        Some(block)
+    }
+
+    /// The least erased full block of a plane, where it has fallen behind the most erased block by
+    /// more than the settings allow. O(log n) amortised.
+    pub fn laggard(&mut self, plane: PlaneId) -> Option<BlockId> {
+        let most = self.pools[plane.index()].most_erases;
+        let heap = self.least_full.get_mut(plane.index())?;
+        while let Some(&Reverse((erases, filled, block))) = heap.peek() {
+            if self.full[block as usize] && self.filled[block as usize] == filled {
+                let lags = most - erases > self.care.static_gap;
+                return lags.then(|| BlockId::new(block));
+            }
+            heap.pop();
+        }
+        None
+    }
+
+    /// A block has been filled. What was filled before and is no longer full stays in the heap
+    /// until it comes to its top or half of the heap is such.
+    pub(super) fn note_least_full(&mut self, block: BlockId) {
+        let plane = self.geometry.plane_of_block(block);
+        let Some(heap) = self.least_full.get_mut(plane.index()) else { return };
+        if heap.len() >= 2 * self.geometry.blocks_per_plane as usize {
+            let (full, filled) = (&self.full, &self.filled);
+            heap.retain(|Reverse((_, at, block))| {
+                full[*block as usize] && filled[*block as usize] == *at
+            });
+        }
+        let index = block.index();
+        heap.push(Reverse((self.erases[index], self.filled[index], block.get())));
+    }
+
+    /// Makes the heaps from everything else.
+    pub(super) fn restore_heaps(&mut self) {
+        for plane in 0..self.least_free.len() {
+            let heap = &mut self.least_free[plane];
+            heap.clear();
+            let mut at = self.pools[plane].free_head;
+            while at != 0 {
+                let index = at as usize - 1;
+                heap.push(Reverse((self.erases[index], self.filled[index], at - 1)));
+                at = self.next[index];
+            }
+        }
+        self.least_full.iter_mut().for_each(Heap::clear);
+        if !self.least_full.is_empty() {
+            for index in (0..self.full.len()).filter(|block| self.full[*block]) {
+                let block = BlockId::from_index(index);
+                let plane = self.geometry.plane_of_block(block);
+                let key = (self.erases[index], self.filled[index], block.get());
+                self.least_full[plane.index()].push(Reverse(key));
+            }
+        }
+    }
+
+    /// Marks blocks of each plane as bad, every choice of as many with the same chance.
+    pub(super) fn mark_factory_bad(&mut self) {
+        if self.care.factory_bad == 0 {
+            return;
+        }
+        let blocks = self.geometry.blocks_per_plane;
+        let planes = self.bad.chunks_mut(blocks as usize).zip(&mut self.pools);
+        let mut seed = 0xBAD_B10C_u64;
+        for (bad, pool) in planes {
+            let mut missing = u64::from(self.care.factory_bad);
+            for (left, bad) in (1..=u64::from(blocks)).rev().zip(bad) {
+                seed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
+                *bad = mix(seed) % left < missing;
+                missing -= u64::from(*bad);
+            }
+            pool.free_blocks = blocks - self.care.factory_bad;
+        }
+    }
+
+    /// How often each block has been erased that was not bad from the start.
+    pub fn usable_erase_counts(&self) -> impl Iterator<Item = u32> {
+        let blocks = self.bad.iter().zip(&self.erases);
+        blocks.filter(|(bad, erases)| !**bad || **erases > 0).map(|(_, erases)| *erases)
+    }
+
+    /// Whether a block is never used: it was bad from the start or is worn out.
+    pub fn is_bad(&self, block: BlockId) -> bool {
+        self.bad[block.index()]
+    }
+
+    /// Worn-out blocks of a plane.
+    pub fn worn_out(&self, plane: PlaneId) -> u32 {
+        self.pools[plane.index()].worn
+    }
+
+    /// The numbers of a plane's worn-out blocks, counted inside the plane.
+    pub fn worn_out_blocks(&self, plane: PlaneId) -> impl Iterator<Item = u32> {
+        let first = self.geometry.first_block(plane).get();
+        let numbers = 0..self.geometry.blocks_per_plane;
+        numbers.filter(move |number| {
+            let index = (first + number) as usize;
+            self.bad[index] && self.erases[index] > 0
+        })
+    }
+
+    /// The numbers of a plane's blocks that were not bad from the start, counted inside the plane.
+    pub(crate) fn good_blocks(&self, plane: PlaneId) -> Vec<u32> {
+        let first = self.geometry.first_block(plane).get();
+        let numbers = 0..self.geometry.blocks_per_plane;
+        numbers.filter(|number| !self.bad[(first + number) as usize]).collect()
+    }
+}
