@@ -67,8 +67,7 @@ fn remove(list: &mut Vec<PathBuf>) {
     }
 }
 
-/// A folder for results that disappears again, as far as it was made here, where nothing comes of
-/// it.
+/// A folder for results. If the run fails, the parts of it that we created are removed.
 #[derive(Debug)]
 pub(crate) struct Folder {
     /// What was made, the innermost first.

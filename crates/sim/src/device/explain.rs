@@ -57,8 +57,8 @@ impl Device {
         }
     }
 
-    /// Charges those that have lost a wait, while the account of the set that they waited for is
-    /// at hand; they are woken later at this instant.
+    /// When a set stops waiting, its wait is charged now, while the set that it waited for still
+    /// exists; it is woken later at this instant.
     pub(super) fn charge_passed(&mut self) {
         for at in 0..self.sets.ready().len() {
             self.charge_wait(self.sets.ready()[at]);

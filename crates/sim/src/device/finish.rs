@@ -40,8 +40,8 @@ impl Device {
         self.wake_passed();
     }
 
-    /// The commands that an operation served are over. A set that is then complete is forgotten,
-    /// and with it the way to the next one, so several are listed first.
+    /// The commands that an operation served are over. Completing a set frees it, and its link to
+    /// the next rider with it; so the list is copied first.
     fn stages_over(&mut self, leader: Option<SetId>) {
         if let Some(alone) = leader.filter(|&set| self.sets[set].rider.is_none()) {
             return self.stage_over(alone);

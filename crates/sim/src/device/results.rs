@@ -132,8 +132,7 @@ impl Device {
         }
     }
 
-    /// Whether the device will have something to do, if nobody asks for anything, and when is
-    /// known.
+    /// Whether a timer or idle work is pending.
     fn is_work_due(&self) -> bool {
         self.host.timers.next().min(self.ftl.idle_due()) < Time::MAX
     }

@@ -3,10 +3,10 @@
 //!
 //! A die takes its share of power with a command and gives it back when the array is done; data may
 //! still wait for the channel then. A suspended operation keeps its share, which its reads use. A
-//! die whose next command finds too little power stands in line; whoever is first in line goes
-//! first, and takes what its policy puts first when its turn comes. So nobody starves: everybody
-//! ahead needs power that is given back, and no one passes. Further planes ride along only as far
-//! as the power reaches.
+//! die whose next command finds too little power waits. Dies get power in the order in which they
+//! asked; a die chooses its command when its turn comes. So no die starves: every die ahead gives
+//! its power back, and no die passes another. Further planes join a command only as far as the
+//! power reaches.
 
 use super::Flash;
 use crate::config::Settings;

@@ -68,8 +68,8 @@ pub(crate) struct Host {
     carries_pages: bool,
     /// Whether something happened that may let a request be issued or fetched.
     stirred: bool,
-    /// Streams that have had an answer or a fetch since the last look, where that may let them
-    /// issue.
+    /// Streams that may issue again: a request of theirs was answered or fetched since the last
+    /// look.
     answered: Vec<u32>,
     /// Streams that a request may be fetched from, a bit each.
     fetchable: Vec<u64>,

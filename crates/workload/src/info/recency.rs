@@ -3,8 +3,7 @@
 //! Every use takes the next slot of a bitmap; the slot of the use before is cleared. A Fenwick tree
 //! (Fenwick, "A new data structure for cumulative frequency tables", Software: Practice and
 //! Experience 24(3), 1994) over blocks of 512 slots counts the set bits. When the slots are used
-//! up, those that are set move together, which costs as much as a walk over the set and comes at
-//! most once in as many uses as the set has members.
+//! up, used slots are compacted. That is O(n) and happens at most once in n uses.
 
 /// Slots of a block.
 const BLOCK: usize = 512;

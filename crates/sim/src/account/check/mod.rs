@@ -81,8 +81,8 @@ pub struct Checker {
     cache_read: bool,
     /// Whether a die begins while the last data of the operation before leave its register.
     by_loop: bool,
-    /// In which order pages of a block are programmed, and a bit a page that has been, where that
-    /// is not one after the other.
+    /// The program order of blocks. If it is not sequential, one bit for each page that is
+    /// programmed.
     order: ProgramOrder,
     programmed: Vec<u64>,
     /// Whether the host names physical pages, and whether they are programmed whatever their state.

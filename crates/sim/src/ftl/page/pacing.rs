@@ -1,8 +1,8 @@
 //! Pacing: garbage collection that copies a little for each program, not a whole victim at once.
 //!
-//! The spare space of a plane is its free blocks, what is left of its open blocks, and that part of
-//! the victim under collection which has been dealt with, since its erase will free that: a number
-//! of units that every program lowers by one, and the walk over a victim raises. While it is below
+//! The spare space of a plane is a number of units: its free blocks, what is left of its open
+//! blocks, and the units of the current victim that are already copied (the victim's erase will
+//! free them). Every program lowers it by one; the walk over a victim raises it. While it is below
 //! its target, each unit that a program writes owes copies. A die whose next command of a request
 //! is a program of a plane that owes a whole program unit of copies serves garbage collection
 //! first; reads are not held up.

@@ -7,8 +7,8 @@
 //!
 //! A search op is one look at one candidate, that is, at a block that gains: a rule counts all that
 //! it compares, however it finds the best of them. Rules of all candidates count every one (greedy,
-//! cost-benefit, a window of 100 %), those that draw count the draws, and first in, first out
-//! counts what it passes over, with or without gain, and the victim.
+//! cost-benefit, a window of 100 %). Rules that draw count each draw. FIFO counts every block that
+//! it skips, with or without gain, and the victim.
 //!
 //! To add a rule, write a file beside these and name it in the `registry!` below.
 
