@@ -7,7 +7,7 @@
 
 use super::show::{cells_table, median, median_error, percent};
 use super::stage;
-use crate::args::BoardArgs;
+use crate::args::fit::BoardArgs;
 use crate::output::table::{render, table};
 use crate::output::{print, remark};
 use anyhow::Result;
@@ -42,7 +42,7 @@ impl Row {
 }
 
 /// Runs `flashyard board`.
-pub(crate) fn board(args: &BoardArgs, own: &OwnParts) -> Result<()> {
+pub(super) fn board(args: &BoardArgs, own: &OwnParts) -> Result<()> {
     let mut rows = Vec::new();
     for file in files(&args.directory)? {
         let path = file.to_string_lossy();

@@ -3,11 +3,11 @@
 mod board;
 mod show;
 
-use crate::args::FitArgs;
+use crate::args::fit::{FitArgs, FitCommand};
 use crate::output::{WholeFile, print, remark};
 use crate::progress::Progress;
 use anyhow::{Context, Result};
-pub(crate) use board::board;
+use board::board;
 use flashyard_run::error::{is_toml, wrong};
 use flashyard_run::fit::cells::{self, Cell, RAN};
 use flashyard_run::fit::device_file;
@@ -18,8 +18,16 @@ use flashyard_sim::config::nearest;
 use flashyard_sim::own::OwnParts;
 use std::io::Write;
 
+/// Runs `flashyard fit` or `flashyard board`.
+pub(crate) fn run(command: &FitCommand, own: &OwnParts) -> Result<()> {
+    match command {
+        FitCommand::Fit(args) => one(args, own),
+        FitCommand::Board(args) => board(args, own),
+    }
+}
+
 /// Runs `flashyard fit`.
-pub(crate) fn run(args: &FitArgs, own: &OwnParts) -> Result<()> {
+fn one(args: &FitArgs, own: &OwnParts) -> Result<()> {
     let out = args.out.as_ref().map(|path| path.to_string_lossy());
     if let Some(out) = out.as_ref().filter(|out| !is_toml(out)) {
         return Err(wrong(&format!("--out {out}: a device file's name ends in .toml")));
