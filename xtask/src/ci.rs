@@ -29,6 +29,10 @@ const FUZZ_SECONDS_BESIDE: u64 = 30;
 /// cases once and measures nothing.
 const TESTS: &str = "test --workspace --tests --benches";
 
+/// The command, and the libraries below it, without all that features add.
+const WITHOUT_FEATURES: &str =
+    "clippy --package flashyard --no-default-features --lib --bins -- -D warnings";
+
 /// Runs every step in the repository at `root`.
 pub(crate) fn run(root: &Path) -> Result<String> {
     let start = Instant::now();
@@ -36,6 +40,7 @@ pub(crate) fn run(root: &Path) -> Result<String> {
     step("fmt", || ci.fmt())?;
     step("tidy", || crate::tidy::run(root).map(|summary| crate::log(&summary)))?;
     ci.cargo("clippy", "clippy --workspace --all-targets -- -D warnings", &[])?;
+    ci.cargo("clippy without features", WITHOUT_FEATURES, &[])?;
     ci.no_std()?;
     ci.dependencies()?;
     ci.cargo("doc", "doc --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")])?;

@@ -1,5 +1,7 @@
 //! The command line.
 
+#[cfg(feature = "fit")]
+pub(crate) mod fit;
 pub(crate) mod lab;
 
 use crate::studies::STUDIES;
@@ -7,10 +9,8 @@ use crate::window::Window;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use flashyard_core::key::{Kind, Value};
-use flashyard_run::fit::Asked;
 use flashyard_run::microcode;
 use flashyard_run::plan::Selection;
-use flashyard_run::presets::FITTED_DEVICE;
 use flashyard_sim::config::{nearest, parse_value};
 use lab::LabCommand;
 use std::path::PathBuf;
@@ -26,6 +26,10 @@ use std::path::PathBuf;
 /// and no result is written.
 #[derive(Debug, Parser)]
 #[command(name = "flashyard", version = env!("FLASHYARD_VERSION"), max_term_width = 80)]
+#[cfg_attr(
+    not(feature = "fit"),
+    command(after_help = "This build has no fit and no board; build with the feature fit.")
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -50,16 +54,9 @@ pub(crate) enum Command {
     /// Prints statistics of traces, converts traces, or fits a workload file to a trace.
     #[command(subcommand)]
     Trace(TraceCommand),
-    /// Fits keys of a device to measurements of a real drive, and writes the device file.
-    ///
-    /// MEASUREMENTS is a CSV file with a row for each measured cell, or the JSON of fio
-    /// (docs/FITTING.md). Cells that are held out are not fitted to; the fitted device is run on
-    /// them as well.
-    Fit(FitArgs),
-    /// Fits a device to each measured drive of a directory, and prints errors of held-out cells.
-    ///
-    /// Each cell of a drive is held out once: the device is fitted to the drive's other cells.
-    Board(BoardArgs),
+    #[cfg(feature = "fit")]
+    #[command(flatten)]
+    Fit(fit::FitCommand),
     /// Turns the configuration of another simulator, MQSim, into device and workload files.
     ///
     /// FILES are MQSim's: the device (its -i, ssdconfig.xml), the workload (its -w, workload.xml),
@@ -216,17 +213,8 @@ impl Command {
             Self::Compare(args) => args.input.microcode.as_deref(),
             Self::Why(args) => args.input.microcode.as_deref(),
             Self::Sweep(args) => args.microcode.as_deref(),
-            Self::Reproduce(_)
-            | Self::Trace(_)
-            | Self::Fit(_)
-            | Self::Board(_)
-            | Self::Import(_)
-            | Self::Lab(_)
-            | Self::List(_)
-            | Self::Show(_)
-            | Self::Schema { .. }
-            | Self::Completions { .. }
-            | Self::Man(_) => None,
+            // The others take none.
+            _ => None,
         }
     }
 }
@@ -533,71 +521,6 @@ pub(crate) struct TraceInfoArgs {
     /// Prints one JSON object instead of the table.
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct FitArgs {
-    /// The measured cells: a CSV file, or fio's JSON.
-    pub(crate) measurements: String,
-    /// The preset or device file to start from.
-    #[arg(default_value = FITTED_DEVICE)]
-    pub(crate) device: String,
-    /// The device file to write; its name ends in .toml.
-    #[arg(long, short, value_name = "NEW")]
-    pub(crate) out: Option<PathBuf>,
-    /// The drive, in a file with several.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) drive: Option<String>,
-    /// Holds out the cells with this entry, such as `queue_depth=8`; several entries with commas
-    /// have to be there together. Repeatable.
-    #[arg(long, value_name = "COLUMN=ENTRY")]
-    pub(crate) hold_out: Vec<String>,
-    #[command(flatten)]
-    pub(crate) search: SearchArgs,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct BoardArgs {
-    /// A directory with measurements: CSV files and fio's JSON.
-    #[arg(default_value = "measurements")]
-    pub(crate) directory: PathBuf,
-    /// The preset or device file to start from.
-    #[arg(long, value_name = "DEVICE", default_value = FITTED_DEVICE)]
-    pub(crate) device: String,
-    #[command(flatten)]
-    pub(crate) search: SearchArgs,
-}
-
-/// What is fitted, and how long that may take.
-#[derive(Debug, Args)]
-pub(crate) struct SearchArgs {
-    /// Fits this key between these bounds, such as `nand.read_us=20..200`; repeatable. Default: the
-    /// declared keys of docs/FITTING.md that the cells tell something about.
-    #[arg(long, value_name = "KEY=LOW..HIGH")]
-    pub(crate) key: Vec<String>,
-    /// Sets a key of the device for all runs; repeatable.
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub(crate) set: Vec<String>,
-    /// Requests of the run of a cell.
-    #[arg(long, value_name = "N", default_value_t = 20_000)]
-    pub(crate) requests: u64,
-    /// How often all cells are run for a search.
-    #[arg(long, value_name = "N", default_value_t = 1_200)]
-    pub(crate) evaluations: usize,
-    /// Seed of the requests of all runs.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) seed: u64,
-    /// Prints one JSON object instead of the tables.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-impl SearchArgs {
-    /// What is fitted.
-    pub(crate) fn asked(&self) -> Asked {
-        let Self { requests, evaluations, seed, .. } = *self;
-        Asked { keys: self.key.clone(), set: self.set.clone(), requests, evaluations, seed }
-    }
 }
 
 /// Simulators whose files can be imported.

@@ -36,6 +36,8 @@
 mod args;
 mod columns;
 mod compare;
+mod features;
+#[cfg(feature = "fit")]
 mod fit;
 mod import;
 mod interrupt;
@@ -103,8 +105,8 @@ fn run(command: &Command, mut parts: Parts) -> anyhow::Result<()> {
         Command::Trace(TraceCommand::Info(args)) => trace::info(args),
         Command::Trace(TraceCommand::Convert(args)) => trace::convert(args, own),
         Command::Trace(TraceCommand::Fit(args)) => trace::fit(args),
-        Command::Fit(args) => fit::run(args, own),
-        Command::Board(args) => fit::board(args, own),
+        #[cfg(feature = "fit")]
+        Command::Fit(command) => fit::run(command, own),
         Command::Import(args) => import::run(args, own),
         Command::Lab(args) => lab::run(args, own),
         Command::List(args) => list::run(args, own),

@@ -1,12 +1,13 @@
 //! `flashyard run`: one simulation.
 
 use crate::args::{self, RunArgs};
+use crate::features::{PARQUET, REPORT};
 use crate::output::bus::BusLogger;
 use crate::output::commands::CommandLogger;
 use crate::output::log::SharedLog;
-use crate::output::parquet::{self, Note};
+use crate::output::parquet::{self, Note, is_parquet};
 use crate::output::power::PowerLogger;
-use crate::output::requests::{RequestLog, RequestLogger};
+use crate::output::requests::{self, RequestLog, RequestLogger};
 use crate::output::state;
 use crate::output::timeline::TimelineLogger;
 use crate::output::unfinished::Folder;
@@ -40,9 +41,10 @@ pub(crate) fn run(args: &RunArgs, own: &OwnParts) -> Result<()> {
     });
     let mut in_report = None;
     if let Some(dir) = &args.out {
-        let file = WholeFile::create(&dir.join("requests.parquet"))?;
-        let log = Shared::new(RequestLog::new(file)?);
-        observers.push(Box::new(RequestLogger(log.clone())));
+        let log = request_log(dir)?;
+        observers.extend(
+            log.iter().map(|log| -> Box<dyn Observer> { Box::new(RequestLogger(log.clone())) }),
+        );
         let rule = inputs.shown("gc.policy").unwrap_or_default();
         let map = BlockMap::new(&settings, &rule).map(|(observer, map)| {
             observers.push(Box::new(observer));
@@ -72,7 +74,7 @@ pub(crate) fn run(args: &RunArgs, own: &OwnParts) -> Result<()> {
             changes: &outcome.provenance.changes,
         };
         files.extend(in_folder(dir, &text, page, &notes)?);
-        log.get().finish(&notes)?;
+        log.map_or(Ok(()), |log| log.get().finish(&notes))?;
     }
     for log in logs {
         log.get().finish(&notes)?;
@@ -160,18 +162,22 @@ fn in_folder(
     let mut files = vec![summary];
     files.extend(series_files(folder, page.report, notes)?);
     let results = report::run::results(page.object);
-    files.push(page.page().write(folder, "run", &results)?);
+    files.extend(page.page().write(folder, "run", &results)?);
     Ok(files)
 }
 
 /// Removes what an earlier run has left in the folder and this one does not write.
 fn remove_others(folder: &Path, has_power: bool, has_series: bool) -> Result<()> {
     let optional = [
-        (has_power, ["power.csv", "power.parquet"]),
-        (has_series, ["series.csv", "series.parquet"]),
+        (REPORT.here, "report.html"),
+        (PARQUET.here, "requests.parquet"),
+        (has_power, "power.csv"),
+        (has_power && PARQUET.here, "power.parquet"),
+        (has_series, "series.csv"),
+        (has_series && PARQUET.here, "series.parquet"),
     ];
-    let others = optional.iter().filter(|(written, _)| !written).flat_map(|(_, names)| names);
-    for path in others.map(|name| folder.join(name)) {
+    let others = optional.iter().filter(|(written, _)| !written);
+    for path in others.map(|(_, name)| folder.join(name)) {
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 return Err(error).with_context(|| format!("{}", path.display()));
@@ -187,10 +193,11 @@ fn series_files(folder: &Path, report: &Report, notes: &[Note]) -> Result<Vec<Wh
     let Some(series) = &report.series else { return Ok(Vec::new()) };
     let (csv, parquet) = (folder.join("series.csv"), folder.join("series.parquet"));
     let streams = &report.streams;
-    Ok(vec![
-        series::write(&csv, series, streams)?,
-        series::write_parquet(&parquet, series, streams, notes)?,
-    ])
+    let mut files = vec![series::write(&csv, series, streams)?];
+    if PARQUET.here {
+        files.push(series::write_parquet(&parquet, series, streams, notes)?);
+    }
+    Ok(files)
 }
 
 /// Lets the run keep a time series for the plots of its report alone, where it has none and nobody
@@ -252,6 +259,7 @@ fn logs(args: &RunArgs, settings: &Settings) -> Result<Logs> {
     let in_folder = args.out.iter().filter(|_| meters);
     let in_folder =
         in_folder.flat_map(|folder| ["power.csv", "power.parquet"].map(|name| folder.join(name)));
+    let in_folder = in_folder.filter(|path| PARQUET.here || !is_parquet(path));
     let in_folder: Vec<PathBuf> = in_folder.collect();
     for path in args.power.iter().chain(&in_folder) {
         let (logger, log) = PowerLogger::new(path)?;
@@ -259,6 +267,16 @@ fn logs(args: &RunArgs, settings: &Settings) -> Result<Logs> {
         logs.push(log);
     }
     Ok((observers, logs))
+}
+
+/// The log of requests in the folder of `--out`; a build that cannot write it says so.
+fn request_log(folder: &Path) -> Result<Option<requests::SharedLog>> {
+    if !PARQUET.here {
+        let (folder, missing) = (folder.display(), PARQUET.missing());
+        remark(&format!("note: {folder}: without Parquet files; {missing}"));
+        return Ok(None);
+    }
+    RequestLog::new(&folder.join("requests.parquet")).map(|log| Some(Shared::new(log)))
 }
 
 /// The folder for results.

@@ -6,10 +6,10 @@
 //! guess what no cell shows.
 
 use super::show::{cells_table, median, median_error, percent};
-use crate::args::BoardArgs;
+use super::stage::stage;
+use crate::args::fit::BoardArgs;
 use crate::output::table::{render, table};
 use crate::output::{print, remark};
-use crate::progress::stage;
 use anyhow::Result;
 use flashyard_run::contract::SCHEMA_VERSION;
 use flashyard_run::error::wrong;
@@ -42,7 +42,7 @@ impl Row {
 }
 
 /// Runs `flashyard board`.
-pub(crate) fn board(args: &BoardArgs, own: &OwnParts) -> Result<()> {
+pub(super) fn board(args: &BoardArgs, own: &OwnParts) -> Result<()> {
     let mut rows = Vec::new();
     for file in files(&args.directory)? {
         let path = file.to_string_lossy();

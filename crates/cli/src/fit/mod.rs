@@ -2,12 +2,13 @@
 
 mod board;
 mod show;
+mod stage;
 
-use crate::args::FitArgs;
+use crate::args::fit::{FitArgs, FitCommand};
 use crate::output::{WholeFile, print, remark};
-use crate::progress::{Progress, stage};
+use crate::progress::Progress;
 use anyhow::{Context, Result};
-pub(crate) use board::board;
+use board::board;
 use flashyard_run::error::{is_toml, wrong};
 use flashyard_run::fit::cells::{self, Cell, RAN};
 use flashyard_run::fit::device_file;
@@ -16,10 +17,19 @@ use flashyard_run::fit::identify::identify;
 use flashyard_run::fit::model::Model;
 use flashyard_sim::config::nearest;
 use flashyard_sim::own::OwnParts;
+use stage::stage;
 use std::io::Write;
 
+/// Runs `flashyard fit` or `flashyard board`.
+pub(crate) fn run(command: &FitCommand, own: &OwnParts) -> Result<()> {
+    match command {
+        FitCommand::Fit(args) => one(args, own),
+        FitCommand::Board(args) => board(args, own),
+    }
+}
+
 /// Runs `flashyard fit`.
-pub(crate) fn run(args: &FitArgs, own: &OwnParts) -> Result<()> {
+fn one(args: &FitArgs, own: &OwnParts) -> Result<()> {
     let out = args.out.as_ref().map(|path| path.to_string_lossy());
     if let Some(out) = out.as_ref().filter(|out| !is_toml(out)) {
         return Err(wrong(&format!("--out {out}: a device file's name ends in .toml")));

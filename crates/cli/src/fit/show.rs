@@ -1,6 +1,6 @@
 //! What a fit found, as text and as JSON.
 
-use crate::args::FitArgs;
+use crate::args::fit::FitArgs;
 use crate::output::table::{render, table};
 use anyhow::Result;
 use flashyard_run::contract::SCHEMA_VERSION;

@@ -86,7 +86,7 @@ pub(crate) fn parquet(
     };
     let say = || format!("{}: cannot be written", path.display());
     let fields: Vec<Field> = columns.iter().map(field).collect();
-    let mut table = Table::new(WholeFile::create(path)?, &fields).with_context(say)?;
+    let mut table = Table::new(path, &fields)?;
     for row in 0..columns.first().map_or(0, |column| column.cells.len()) {
         let made = columns.iter().map(|column| column.cells.made(row));
         let made = made.collect::<Result<Vec<_>>>()?;

@@ -27,10 +27,10 @@ enum Sink {
 
 impl Sink {
     fn new(path: &Path, fields: &[Field]) -> Result<Self> {
-        let mut file = WholeFile::create(path)?;
         if is_parquet(path) {
-            return Ok(Self::Parquet(Box::new(Table::new(file, fields)?)));
+            return Ok(Self::Parquet(Box::new(Table::new(path, fields)?)));
         }
+        let mut file = WholeFile::create(path)?;
         let names: Vec<&str> = fields.iter().map(|field| &*field.name).collect();
         writeln!(file, "{}", names.join(","))?;
         Ok(Self::Csv(file))

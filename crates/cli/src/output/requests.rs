@@ -1,11 +1,11 @@
 //! The request log: a Parquet file with a row a request.
 
-use super::WholeFile;
 use super::parquet::{Cell, Field, Kind, Note, Table};
 use anyhow::{Context, Result};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_sim::metrics::parts::Part;
 use flashyard_sim::observe::{Observer, RequestDone, Shared};
+use std::path::Path;
 
 /// A log that an observer fills and its owner finishes.
 pub(crate) type SharedLog = Shared<RequestLog>;
@@ -73,9 +73,9 @@ pub(crate) struct RequestLog {
 }
 
 impl RequestLog {
-    /// A log into `file`.
-    pub(crate) fn new(file: WholeFile) -> Result<Self> {
-        Ok(Self { table: Some(Table::new(file, &fields())?), error: None })
+    /// A log into the file at `path`.
+    pub(crate) fn new(path: &Path) -> Result<Self> {
+        Ok(Self { table: Some(Table::new(path, &fields())?), error: None })
     }
 
     /// Writes what is left and gives the file its name.

@@ -80,7 +80,7 @@ pub(crate) fn write_parquet(
     let bytes = Field::new("", Kind::Count, "bytes", "bytes of the stream");
     fields.extend(streams.keys().map(|name| bytes.clone().named(format!("bytes of {name}"))));
     let say = || format!("{}: cannot be written", path.display());
-    let mut table = Table::new(WholeFile::create(path)?, &fields).with_context(say)?;
+    let mut table = Table::new(path, &fields)?;
     for (number, bin) in series.bins.iter().enumerate() {
         let bin = serde_json::to_value(bin).context("a bin of the series")?;
         let figures = COLUMNS.iter().map(|field| {

@@ -272,12 +272,6 @@ impl Drop for Ticker {
     }
 }
 
-/// A display of a stage of many pieces of work.
-pub(crate) fn stage(label: &str, unit: &'static str, of: u64) -> Box<dyn Fn() + Sync> {
-    let progress = Progress::many(label, unit, of);
-    Box::new(move || progress.step())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

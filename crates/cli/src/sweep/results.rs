@@ -2,9 +2,10 @@
 
 use crate::args::SweepArgs;
 use crate::columns::{Figures, summary};
-use crate::output::WholeFile;
+use crate::features::PARQUET;
 use crate::output::columnar::{self, Cells, Column};
 use crate::output::parquet::{Note, all_settings};
+use crate::output::{WholeFile, remark};
 use anyhow::Result;
 use flashyard_run::error::{read_text, wrong};
 use flashyard_run::headline;
@@ -207,8 +208,11 @@ pub(crate) fn write(
     out: &Path,
 ) -> Result<Vec<String>> {
     let table = Table::of(rows, planner)?;
-    let mut files = vec![table.parquet(out, &Table::notes(sweep, args))?];
-    let mut names = vec![out.display().to_string()];
+    let (mut files, mut names) = (Vec::new(), Vec::new());
+    if PARQUET.here {
+        files.push(table.parquet(out, &Table::notes(sweep, args))?);
+        names.push(out.display().to_string());
+    }
     if let Some(path) = &args.csv {
         files.push(columnar::csv(path, &table.columns)?);
         names.push(path.display().to_string());
@@ -251,6 +255,9 @@ pub(crate) fn check_names(args: &SweepArgs, out: &Path) -> Result<()> {
         }
         _ => {}
     }
+    if !PARQUET.here {
+        check_without_parquet(args, out)?;
+    }
     let mut names = vec![Path::new(&args.file), out];
     for path in args.csv.iter().chain(&args.runs) {
         if names.contains(&path.as_path()) {
@@ -259,5 +266,23 @@ pub(crate) fn check_names(args: &SweepArgs, out: &Path) -> Result<()> {
         }
         names.push(path);
     }
+    Ok(())
+}
+
+/// What a build that writes no Parquet refuses: files that are named so, and a sweep whose figures
+/// would be in no file.
+fn check_without_parquet(args: &SweepArgs, out: &Path) -> Result<()> {
+    let runs = args.runs.as_ref().filter(|runs| !is_csv(runs));
+    if let Some(path) = args.out.as_ref().or(runs) {
+        return Err(PARQUET.refused(path));
+    }
+    if args.dry_run {
+        return Ok(());
+    }
+    if args.csv.is_none() {
+        let (out, missing) = (out.display(), PARQUET.missing());
+        return Err(wrong(&format!("{out}: {missing}, or write CSV with --csv FILE")));
+    }
+    remark(&format!("note: {}: not written; {}", out.display(), PARQUET.missing()));
     Ok(())
 }

@@ -1,12 +1,8 @@
-//! Parquet files: rows that are written as they come, and what a file says about itself.
-//!
-//! Every file has the version of the program, the unit of each column and what it is in its
-//! metadata; files of a run have all settings, the seed and the hash of the requests as well.
+//! The writer of Parquet.
 
-use super::WholeFile;
+use super::cells::{Cell, Field, Kind, Note};
+use crate::output::WholeFile;
 use anyhow::{Context, Result, ensure};
-use flashyard_run::contract;
-use flashyard_run::plan::Plan;
 use parquet::basic::{Compression, LogicalType, Repetition, Type as PhysicalType};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::file::metadata::KeyValue;
@@ -14,7 +10,6 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 use serde_json::{Map, Value};
-use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,99 +19,21 @@ const GROUP_ROWS: usize = 65_536;
 /// Bytes of texts of a row group, about: a row of a sweep has some thousand.
 const GROUP_BYTES: usize = 64 << 20;
 
-/// Whether a file of this name is a Parquet file.
-pub(crate) fn is_parquet(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"))
-}
-
-/// What a column holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Text,
-    /// A whole number of 63 bits.
-    Count,
-    /// One of 64 bits.
-    Word,
-    Number,
-}
-
-/// A column.
-#[derive(Clone, Debug)]
-pub(crate) struct Field {
-    pub(crate) name: Cow<'static, str>,
-    pub(crate) kind: Kind,
-    /// Whether cells may hold nothing.
-    gaps: bool,
-    unit: Cow<'static, str>,
-    what: Cow<'static, str>,
-}
-
-impl Field {
-    /// A column whose cells may hold nothing.
-    pub(crate) const fn new(
-        name: &'static str,
-        kind: Kind,
-        unit: &'static str,
-        what: &'static str,
-    ) -> Self {
-        let (unit, what) = (Cow::Borrowed(unit), Cow::Borrowed(what));
-        Self { name: Cow::Borrowed(name), kind, gaps: true, unit, what }
-    }
-
-    /// The same of texts that are made as the program runs.
-    pub(crate) fn owned(name: &str, kind: Kind, unit: &str, what: &str) -> Self {
-        let own = |text: &str| Cow::Owned(text.to_string());
-        Self { name: own(name), kind, gaps: true, unit: own(unit), what: own(what) }
-    }
-
-    /// The same with a name of its own.
-    pub(crate) fn named(self, name: String) -> Self {
-        Self { name: Cow::Owned(name), ..self }
-    }
-
-    /// The same where every cell holds something.
-    pub(crate) const fn whole(mut self) -> Self {
-        self.gaps = false;
-        self
-    }
-
-    fn column(&self) -> Result<Type> {
-        let physical = match self.kind {
-            Kind::Text => PhysicalType::BYTE_ARRAY,
-            Kind::Count | Kind::Word => PhysicalType::INT64,
-            Kind::Number => PhysicalType::DOUBLE,
-        };
-        let repetition = if self.gaps { Repetition::OPTIONAL } else { Repetition::REQUIRED };
-        let logical = match self.kind {
-            Kind::Text => Some(LogicalType::String),
-            Kind::Word => Some(LogicalType::integer(64, false)),
-            Kind::Count | Kind::Number => None,
-        };
-        let column = Type::primitive_type_builder(&self.name, physical);
-        Ok(column.with_repetition(repetition).with_logical_type(logical).build()?)
-    }
-}
-
-/// What a cell holds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Cell<'a> {
-    Nothing,
-    Text(&'a str),
-    Count(u64),
-    Number(f64),
-}
-
-impl<T: Into<u64>> From<T> for Cell<'_> {
-    fn from(count: T) -> Self {
-        Self::Count(count.into())
-    }
-}
-
-impl Cell<'_> {
-    /// A count, or nothing.
-    pub(crate) fn of(count: Option<impl Into<u64>>) -> Self {
-        count.map_or(Self::Nothing, |count| Self::Count(count.into()))
-    }
+/// The column as the schema has it.
+fn in_schema(field: &Field) -> Result<Type> {
+    let physical = match field.kind {
+        Kind::Text => PhysicalType::BYTE_ARRAY,
+        Kind::Count | Kind::Word => PhysicalType::INT64,
+        Kind::Number => PhysicalType::DOUBLE,
+    };
+    let repetition = if field.gaps { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+    let logical = match field.kind {
+        Kind::Text => Some(LogicalType::String),
+        Kind::Word => Some(LogicalType::integer(64, false)),
+        Kind::Count | Kind::Number => None,
+    };
+    let column = Type::primitive_type_builder(&field.name, physical);
+    Ok(column.with_repetition(repetition).with_logical_type(logical).build()?)
 }
 
 /// The cells of a column that are not written yet.
@@ -203,9 +120,14 @@ impl std::fmt::Debug for Table {
 }
 
 impl Table {
-    /// A table of these columns into `file`.
-    pub(crate) fn new(file: WholeFile, fields: &[Field]) -> Result<Self> {
-        let columns = fields.iter().map(|field| field.column().map(Arc::new));
+    /// A table of these columns into the file at `path`.
+    pub(crate) fn new(path: &Path, fields: &[Field]) -> Result<Self> {
+        let file = WholeFile::create(path)?;
+        Self::of(file, fields).with_context(|| format!("{}: cannot be written", path.display()))
+    }
+
+    fn of(file: WholeFile, fields: &[Field]) -> Result<Self> {
+        let columns = fields.iter().map(|field| in_schema(field).map(Arc::new));
         let columns = columns.collect::<Result<Vec<_>>>()?;
         let schema = Type::group_type_builder("table").with_fields(columns).build()?;
         let properties = WriterProperties::builder()
@@ -269,23 +191,4 @@ impl Table {
         }
         Ok(self.writer.into_inner()?)
     }
-}
-
-/// An entry of the metadata.
-pub(crate) type Note = (&'static str, String);
-
-/// What the files of a run say about where they come from.
-pub(crate) fn notes(inputs: &Plan, provenance: &contract::Provenance) -> Vec<Note> {
-    vec![
-        ("flashyard.settings", all_settings(inputs)),
-        ("flashyard.seed", provenance.seed.map_or_else(String::new, |seed| seed.to_string())),
-        ("flashyard.workload_sha256", provenance.workload_sha256.clone()),
-    ]
-}
-
-/// All settings of a run, idle sections left out.
-pub(crate) fn all_settings(inputs: &Plan) -> String {
-    let keys = &inputs.sections.device;
-    let device = contract::settings(keys, |section| keys.has_section(section));
-    serde_json::json!({ "device": device, "workload": contract::plan(inputs) }).to_string()
 }

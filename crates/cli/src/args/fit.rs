@@ -1,0 +1,86 @@
+//! The command line of `flashyard fit` and `flashyard board`.
+
+use clap::{Args, Subcommand};
+use flashyard_run::fit::Asked;
+use flashyard_run::presets::FITTED_DEVICE;
+use std::path::PathBuf;
+
+/// Commands that fit devices to measurements.
+#[derive(Debug, Subcommand)]
+pub(crate) enum FitCommand {
+    /// Fits keys of a device to measurements of a real drive, and writes the device file.
+    ///
+    /// MEASUREMENTS is a CSV file with a row for each measured cell, or the JSON of fio
+    /// (docs/FITTING.md). Cells that are held out are not fitted to; the fitted device is run on
+    /// them as well.
+    Fit(FitArgs),
+    /// Fits a device to each measured drive of a directory, and prints errors of held-out cells.
+    ///
+    /// Each cell of a drive is held out once: the device is fitted to the drive's other cells.
+    Board(BoardArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FitArgs {
+    /// The measured cells: a CSV file, or fio's JSON.
+    pub(crate) measurements: String,
+    /// The preset or device file to start from.
+    #[arg(default_value = FITTED_DEVICE)]
+    pub(crate) device: String,
+    /// The device file to write; its name ends in .toml.
+    #[arg(long, short, value_name = "NEW")]
+    pub(crate) out: Option<PathBuf>,
+    /// The drive, in a file with several.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) drive: Option<String>,
+    /// Holds out the cells with this entry, such as `queue_depth=8`; several entries with commas
+    /// have to be there together. Repeatable.
+    #[arg(long, value_name = "COLUMN=ENTRY")]
+    pub(crate) hold_out: Vec<String>,
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BoardArgs {
+    /// A directory with measurements: CSV files and fio's JSON.
+    #[arg(default_value = "measurements")]
+    pub(crate) directory: PathBuf,
+    /// The preset or device file to start from.
+    #[arg(long, value_name = "DEVICE", default_value = FITTED_DEVICE)]
+    pub(crate) device: String,
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
+}
+
+/// What is fitted, and how long that may take.
+#[derive(Debug, Args)]
+pub(crate) struct SearchArgs {
+    /// Fits this key between these bounds, such as `nand.read_us=20..200`; repeatable. Default: the
+    /// declared keys of docs/FITTING.md that the cells tell something about.
+    #[arg(long, value_name = "KEY=LOW..HIGH")]
+    pub(crate) key: Vec<String>,
+    /// Sets a key of the device for all runs; repeatable.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Requests of the run of a cell.
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    pub(crate) requests: u64,
+    /// How often all cells are run for a search.
+    #[arg(long, value_name = "N", default_value_t = 1_200)]
+    pub(crate) evaluations: usize,
+    /// Seed of the requests of all runs.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Prints one JSON object instead of the tables.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl SearchArgs {
+    /// What is fitted.
+    pub(crate) fn asked(&self) -> Asked {
+        let Self { requests, evaluations, seed, .. } = *self;
+        Asked { keys: self.key.clone(), set: self.set.clone(), requests, evaluations, seed }
+    }
+}

@@ -1,0 +1,81 @@
+//! Columns, cells and notes: of CSV files, too.
+
+use std::borrow::Cow;
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Text,
+    /// A whole number of 63 bits.
+    Count,
+    /// One of 64 bits.
+    Word,
+    Number,
+}
+
+/// A column.
+#[derive(Clone, Debug)]
+#[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "CSV has no units and meanings"))]
+pub(crate) struct Field {
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) kind: Kind,
+    /// Whether cells may hold nothing.
+    pub(super) gaps: bool,
+    pub(super) unit: Cow<'static, str>,
+    pub(super) what: Cow<'static, str>,
+}
+
+impl Field {
+    /// A column whose cells may hold nothing.
+    pub(crate) const fn new(
+        name: &'static str,
+        kind: Kind,
+        unit: &'static str,
+        what: &'static str,
+    ) -> Self {
+        let (unit, what) = (Cow::Borrowed(unit), Cow::Borrowed(what));
+        Self { name: Cow::Borrowed(name), kind, gaps: true, unit, what }
+    }
+
+    /// The same of texts that are made as the program runs.
+    pub(crate) fn owned(name: &str, kind: Kind, unit: &str, what: &str) -> Self {
+        let own = |text: &str| Cow::Owned(text.to_string());
+        Self { name: own(name), kind, gaps: true, unit: own(unit), what: own(what) }
+    }
+
+    /// The same with a name of its own.
+    pub(crate) fn named(self, name: String) -> Self {
+        Self { name: Cow::Owned(name), ..self }
+    }
+
+    /// The same where every cell holds something.
+    pub(crate) const fn whole(mut self) -> Self {
+        self.gaps = false;
+        self
+    }
+}
+
+/// What a cell holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Cell<'a> {
+    Nothing,
+    Text(&'a str),
+    Count(u64),
+    Number(f64),
+}
+
+impl<T: Into<u64>> From<T> for Cell<'_> {
+    fn from(count: T) -> Self {
+        Self::Count(count.into())
+    }
+}
+
+impl Cell<'_> {
+    /// A count, or nothing.
+    pub(crate) fn of(count: Option<impl Into<u64>>) -> Self {
+        count.map_or(Self::Nothing, |count| Self::Count(count.into()))
+    }
+}
+
+/// An entry of the metadata.
+pub(crate) type Note = (&'static str, String);
