@@ -73,8 +73,9 @@ const LARGEST_CIRCLE: usize = 12;
 /// Checks every crate that has an order.
 pub(crate) fn check(files: &[File], findings: &mut Findings) {
     let rooms = Modules::new(files, SIM);
-    check_rooms(&rooms.imports(), findings);
-    check_circles_of_rooms(&rooms, IN_CIRCLES, LARGEST_CIRCLE, findings);
+    let imports = rooms.imports();
+    check_rooms(&imports, findings);
+    check_circles_of_rooms(&rooms, &imports, IN_CIRCLES, LARGEST_CIRCLE, findings);
     for package in WITHOUT_CIRCLES {
         check_circles(&Modules::new(files, package), findings);
     }
@@ -104,12 +105,12 @@ fn check_circles(modules: &Modules<'_>, findings: &mut Findings) {
 /// A circle belongs to the rooms of all its files.
 fn check_circles_of_rooms(
     modules: &Modules<'_>,
+    imports: &BTreeSet<Import<'_>>,
     known: &[(&str, usize)],
     most: usize,
     findings: &mut Findings,
 ) {
-    let imports = modules.imports();
-    let circles = circles(&imports);
+    let circles = circles(imports);
     let room = |module: &&str| room(module).map_or("none", |(_, room)| room);
     let mut counts: BTreeMap<&str, usize> = known.iter().map(|(room, _)| (*room, 0)).collect();
     for module in circles.iter().flatten() {
@@ -124,7 +125,7 @@ fn check_circles_of_rooms(
             let what = format!("{count} files of {name} are in circles, at most {allowed} may be");
             findings.error(THIS, &what);
             let of_room = circles.iter().filter(|circle| circle.iter().any(|m| room(m) == name));
-            of_room.for_each(|circle| tell(modules, &imports, circle, findings));
+            of_room.for_each(|circle| tell(modules, imports, circle, findings));
         }
     }
     let largest = circles.iter().map(BTreeSet::len).max().unwrap_or_default();
@@ -315,7 +316,7 @@ mod tests {
         ];
         let with = |known: &'static [(&'static str, usize)]| {
             move |modules: &Modules<'_>, findings: &mut Findings| {
-                check_circles_of_rooms(modules, known, 2, findings);
+                check_circles_of_rooms(modules, &modules.imports(), known, 2, findings);
             }
         };
         check(SIM, &tree, with(&[("ftl", 2)]), &[]);

@@ -213,8 +213,17 @@ impl Command {
             Self::Compare(args) => args.input.microcode.as_deref(),
             Self::Why(args) => args.input.microcode.as_deref(),
             Self::Sweep(args) => args.microcode.as_deref(),
-            // The others take none.
-            _ => None,
+            #[cfg(feature = "fit")]
+            Self::Fit(_) => None,
+            Self::Reproduce(_)
+            | Self::Trace(_)
+            | Self::Import(_)
+            | Self::Lab(_)
+            | Self::List(_)
+            | Self::Show(_)
+            | Self::Schema { .. }
+            | Self::Completions { .. }
+            | Self::Man(_) => None,
         }
     }
 }

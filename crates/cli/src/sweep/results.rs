@@ -4,7 +4,7 @@ use crate::args::SweepArgs;
 use crate::columns::{Figures, summary};
 use crate::features::PARQUET;
 use crate::output::columnar::{self, Cells, Column};
-use crate::output::parquet::{Note, all_settings};
+use crate::output::parquet::{Note, all_settings, is_parquet};
 use crate::output::{WholeFile, remark};
 use anyhow::Result;
 use flashyard_run::error::{read_text, wrong};
@@ -231,12 +231,8 @@ pub(crate) fn write(
     Ok(names)
 }
 
-fn ends_in(path: &Path, end: &str) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(end))
-}
-
 fn is_csv(path: &Path) -> bool {
-    ends_in(path, "csv")
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"))
 }
 
 /// Refuses names that say something else than what is written, and files that are written twice.
@@ -245,12 +241,12 @@ pub(crate) fn check_names(args: &SweepArgs, out: &Path) -> Result<()> {
     let refuse = |option: &str, path: &Path, ends: &str| {
         Err(wrong(&format!("{option} {}: its name must end in {ends}", path.display())))
     };
-    if !ends_in(out, "parquet") {
+    if !is_parquet(out) {
         return refuse("--out", out, ".parquet; --csv FILE writes CSV");
     }
     match (&args.csv, &args.runs) {
         (Some(csv), _) if !is_csv(csv) => return refuse("--csv", csv, ".csv"),
-        (_, Some(runs)) if !is_csv(runs) && !ends_in(runs, "parquet") => {
+        (_, Some(runs)) if !is_csv(runs) && !is_parquet(runs) => {
             return refuse("--runs", runs, ".parquet or .csv");
         }
         _ => {}
