@@ -3,7 +3,7 @@
 use flashyard_core::events::{EventTree, VACANT, nodes_of};
 use flashyard_core::heap::{ABSENT, Entry};
 use flashyard_core::policy::Placement;
-use flashyard_core::queue::{CommandQueue, Positions};
+use flashyard_core::queue::{CommandQueue, Link, Positions};
 use flashyard_core::units::{Span, Time};
 
 /// A linear congruential generator, its high bits.
@@ -77,7 +77,8 @@ fn commands_are_served_in_the_order_of_a_list() {
     let queue = || CommandQueue::new([Entry::vacant(0); COMMANDS], [Entry::vacant(0); COMMANDS]);
     let mut queues = [queue(), queue()];
     let mut lists: [Vec<Waiting>; 2] = [Vec::new(), Vec::new()];
-    let mut positions = Positions { ready: [ABSENT; COMMANDS], deadline: [ABSENT; COMMANDS] };
+    let (ready, deadline) = ([ABSENT; COMMANDS], [ABSENT; COMMANDS]);
+    let mut positions = Positions { ready, deadline, links: [Link::VACANT; COMMANDS] };
     let (mut now, mut overdue) = (Time::ZERO, 0);
     for number in 0..40_000 {
         now = now + Span::from_ns(random.below(3));
@@ -102,7 +103,11 @@ fn commands_are_served_in_the_order_of_a_list() {
             lists[die].push((command, place, number));
         }
         for (queue, list) in queues.iter().zip(&lists) {
-            assert_eq!(queue.len(), list.len());
+            let mut members: Vec<u32> = queue.members(&positions).collect();
+            members.sort_unstable();
+            let mut wanted: Vec<u32> = list.iter().map(|waiting| waiting.0).collect();
+            wanted.sort_unstable();
+            assert_eq!((queue.len(), members), (list.len(), wanted));
             assert_eq!(queue.peek(now), first(list, now), "at {now:?}");
             overdue += u32::from(list.iter().any(|(_, place, _)| place.deadline <= Some(now)));
         }

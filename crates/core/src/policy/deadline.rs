@@ -81,13 +81,14 @@ mod tests {
     use super::*;
     use crate::command::Op;
     use crate::heap::{ABSENT, Entry};
-    use crate::queue::{CommandQueue, Positions};
+    use crate::queue::{CommandQueue, Link, Positions};
 
     /// The order in which a die would serve `commands` (is it a read's?), all inserted at 50 us,
     /// at `at`.
     fn served<const N: usize>(keys: DeadlineKeys, commands: [bool; N], at: Time) -> [u32; N] {
         let mut queue = CommandQueue::new([Entry::vacant(0); N], [Entry::vacant(0); N]);
-        let mut positions = Positions { ready: [ABSENT; N], deadline: [ABSENT; N] };
+        let (ready, deadline, links) = ([ABSENT; N], [ABSENT; N], [Link::VACANT; N]);
+        let mut positions = Positions { ready, deadline, links };
         let mut reads_before = 0;
         for (member, is_read) in (0..).zip(commands) {
             let view = CommandView { reads_before, ..command(Op::Read, is_read, 1, 60) };

@@ -31,6 +31,19 @@ pub(crate) enum Quiet {
 }
 
 impl Buffer {
+    /// Whether no line is dirty, nothing waits for a line, and no flush was held back.
+    #[inline]
+    pub(crate) fn rests(&mut self) -> bool {
+        let rests = self.lines.dirty() == 0
+            && self.waiting.is_empty()
+            && self.fills.is_empty()
+            && !(self.stalled || self.tries_again);
+        if rests {
+            self.rule.set_draining(false);
+        }
+        rests
+    }
+
     /// Whether the buffer flushes by itself, not as a host policy says.
     pub(crate) const fn flushes_itself(&self) -> bool {
         !self.by_pages

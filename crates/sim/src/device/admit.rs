@@ -28,12 +28,24 @@ impl Device {
     /// Translates requests and gives slots until something is short.
     #[inline]
     pub(super) fn admit(&mut self) {
-        if self.buffer.is_some() {
+        let asked = self.host.has_requests() || self.sets.has_slotless();
+        if self.buffer.is_some() && !self.buffer_rests() {
             return self.admit_with_buffer();
         }
-        if self.host.has_requests() || self.sets.has_slotless() {
+        if asked {
             self.admit_requests();
+            // A write may have made a line dirty, or wait for one.
+            if self.buffer.is_some() && !self.buffer_rests() {
+                self.follow_admission();
+            }
         }
+    }
+
+    /// Whether there is nothing to do for the write buffer: no line is dirty, nothing waits for
+    /// one, and no host policy decides about lines.
+    #[inline]
+    fn buffer_rests(&mut self) -> bool {
+        self.host.policy().is_fifo() && self.write_buffer_mut().rests()
     }
 
     /// The same where there is a buffer.
@@ -44,6 +56,11 @@ impl Device {
         self.grant_lines();
         self.serve_fills();
         self.admit_requests();
+        self.follow_admission();
+    }
+
+    /// What admission has made possible for the buffer, and that for admission.
+    fn follow_admission(&mut self) {
         // A trim may have freed a line, and a write its slot.
         while self.grant_lines() {
             self.admit_requests();

@@ -127,7 +127,7 @@ impl Device {
     /// erases ask for their suspension.
     #[inline]
     pub(super) fn phases_began(&mut self) {
-        if self.flash.is_followed() {
+        if self.flash.has_news() {
             self.follow_phases();
         }
     }
@@ -197,7 +197,7 @@ impl Device {
         self.for_riders(leader, |device, set| device.sets[set].place = Place::Output);
         if self.flash.reads_ahead() {
             self.dispatch(die);
-            self.queues.stir(die);
+            self.stir(die);
         }
         self.flash.send_out(die, self.now);
         self.phases_began();

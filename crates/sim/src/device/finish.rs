@@ -33,7 +33,7 @@ impl Device {
                 device.queues.tell(Happened::Completed, (die, set), op, now);
             });
         }
-        self.queues.stir(die);
+        self.stir(die);
         self.account.over(self.now, die, operation.op, operation.out_ns > 0);
         self.for_riders(leader, Self::take_effect);
         self.stages_over(leader);

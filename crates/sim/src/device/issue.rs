@@ -86,7 +86,7 @@ impl Device {
         state.key = placement.key;
         state.in_gc_queue = in_gc_queue;
         if !self.flash.array_works(die) || self.flash.suspends() {
-            self.queues.stir(die);
+            self.stir(die);
         }
         if self.account.is_observed() {
             let event = Queued {
@@ -206,6 +206,14 @@ impl Device {
         !self.sets[set].in_gc_queue && self.sets.stage(set).op() == Op::Read
     }
 
+    /// A die may be able to take a command, or to make way for a read; not while its array reads.
+    #[inline]
+    pub(super) fn stir(&mut self, die: DieId) {
+        if !self.flash.is_reading(die) || self.flash.has_requests() {
+            self.queues.stir(die);
+        }
+    }
+
     /// Idle dies take commands, in ascending order.
     pub(super) fn dispatch_stirred(&mut self) {
         if let Some(dies) = self.flash.gate() {
@@ -295,7 +303,7 @@ impl Device {
     /// The operation of a die makes way for a read where that may be.
     #[inline]
     fn suspend_if_asked(&mut self, die: DieId) {
-        if self.flash.suspends() && self.flash.array_works(die) {
+        if self.flash.suspends() && self.flash.array_works(die) && !self.flash.is_reading(die) {
             self.suspend_for_read(die);
         }
     }

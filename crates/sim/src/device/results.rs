@@ -70,6 +70,13 @@ impl Device {
     /// Measured time goes on to `now`, and nothing changes before.
     #[inline]
     pub(super) fn time_passes(&mut self, now: Time) {
+        if self.follows_states || self.host.outstanding() == 0 || self.account.records_power() {
+            self.account_for_time(now);
+        }
+    }
+
+    /// The same where somebody wants to know it: a device that is idle, sleeps, or is recorded.
+    fn account_for_time(&mut self, now: Time) {
         let passed = self.passed();
         if self.follows_states {
             return self.states_pass(now, passed);

@@ -48,7 +48,9 @@ impl Device {
         if self.ftl.may_work_idle(self.phase() == Phase::Idle, now) {
             self.work_idle();
         }
-        self.dispatch_stirred();
+        if self.queues.has_stirred() || self.flash.limits_power() {
+            self.dispatch_stirred();
+        }
         self.flash.channels_choose(now);
         self.phases_began();
         while let Some(die) = self.flash.next_asked() {

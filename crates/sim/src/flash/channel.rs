@@ -12,6 +12,7 @@
 
 use super::Flash;
 use crate::sets::Place;
+use flashyard_core::command::Op;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{ChannelId, DieId, Span, Time};
 use std::collections::VecDeque;
@@ -177,7 +178,7 @@ impl Flash {
                 operation.lead_ns
             }
         };
-        let channel = unit.channel;
+        let (channel, is_change) = (unit.channel, unit.array.op != Op::Read);
         self.note_due(die);
         if ns > 0 && !self.unshared {
             let end = at + Span::from_ns(ns);
@@ -188,7 +189,7 @@ impl Flash {
             if self.notes_transfers {
                 self.transfers.push_back(Transfer { channel, die, place, from: at, until: end });
             }
-            if self.suspends && place == Place::Array {
+            if self.suspends && place == Place::Array && is_change {
                 self.granted.push_back(die);
             }
         }

@@ -98,7 +98,7 @@ pub(crate) struct Flash {
     suspend: Span,
     resume: Span,
     suspends: bool,
-    /// Dies whose commands have got the channel, where operations may be suspended.
+    /// Dies whose programs and erases have got the channel, where these may be suspended.
     granted: VecDeque<DieId>,
     /// Dies whose next command the loop of the framework asks for.
     asked: Vec<DieId>,
@@ -174,11 +174,12 @@ impl Flash {
         self.asked.pop()
     }
 
-    /// Whether anybody asks what channels have begun to carry: the checker, reads that may suspend
-    /// an operation, whoever watches bus requests.
+    /// Whether channels have begun to carry something that the checker looks at, that reads may
+    /// suspend, or that is a bus request.
     #[inline]
-    pub(crate) const fn is_followed(&self) -> bool {
-        self.is_followed
+    pub(crate) fn has_news(&self) -> bool {
+        let known = || self.granted.is_empty() && self.transfers.is_empty() && self.bus.is_none();
+        self.is_followed && !known()
     }
 
     /// Whether operations may be suspended.
@@ -340,6 +341,13 @@ impl Flash {
     #[inline]
     pub(crate) fn array_works(&self, die: DieId) -> bool {
         self.dies[die.index()].array.is_some()
+    }
+
+    /// Whether a die takes nothing, and makes way for nothing, because its array reads.
+    #[inline]
+    pub(crate) fn is_reading(&self, die: DieId) -> bool {
+        let operation = &self.dies[die.index()].array;
+        operation.is_some() && operation.op == Op::Read
     }
 
     /// What a die takes now.

@@ -106,6 +106,8 @@ impl Host {
             || self.keys.queue_depth > 0
             || self.keys.fetch_depth > 0
             || self.lanes.iter().any(|lane| lane.rate.is_some());
+        self.direct = matches!(&self.lanes[..], [alone] if alone.rate.is_none() && alone.gaps.is_none())
+            && self.die_limit.is_none();
         self.answered.clear();
         self.fetchable = vec![0; self.lanes.len().div_ceil(64)];
         self.turn = self.lanes.len().saturating_sub(1);
@@ -163,6 +165,14 @@ impl Host {
         Some(word * 64 + bits.trailing_zeros() as usize)
     }
 
+    /// Whether the device and the queue of a stream have a place for a request of it.
+    #[inline]
+    fn fits(&self, lane: usize) -> bool {
+        let below = |count: u64, limit: u64| limit == 0 || count < limit;
+        below(self.fetched, self.keys.fetch_depth)
+            && below(self.lanes[lane].fetched, self.keys.queue_depth)
+    }
+
     /// Whether a request may be fetched from a stream may have changed.
     fn note_fetchable(&mut self, lane: usize) {
         let (state, depth) = (&self.lanes[lane], self.keys.queue_depth);
@@ -207,19 +217,29 @@ impl Host {
         self.carry(back, sectors, now) + Span::from_ns(self.keys.link_latency_ns)
     }
 
+    /// How many nanoseconds the link carries so many bytes for.
+    #[inline]
+    fn time_of(&self, bytes: u64) -> u64 {
+        let rate = self.keys.link_ps_per_byte;
+        if let Some(ps) = bytes.checked_mul(rate) {
+            return ps.div_ceil(1_000);
+        }
+        let ps = u128::from(bytes) * u128::from(rate);
+        u64::try_from(ps.div_ceil(1_000)).expect("sizes and rates are limited")
+    }
+
     /// Takes the link for data from `now` on; returns when it has nothing left to carry.
     pub(crate) fn carry(&mut self, back: bool, sectors: u32, now: Time) -> Time {
         let direction = usize::from(back && self.keys.duplex == Duplex::Full);
-        let bytes = u128::from(sectors) * u128::from(SECTOR_BYTES);
-        let ns = (bytes * u128::from(self.keys.link_ps_per_byte)).div_ceil(1_000);
+        let bytes = u64::from(sectors) * u64::from(SECTOR_BYTES);
+        let ns = self.time_of(bytes);
         let (mut from, mut sent) = (now, now);
         if ns > 0 {
             from = self.link_free[direction].max(now);
-            sent = from + Span::from_ns(u64::try_from(ns).expect("sizes and rates are limited"));
+            sent = from + Span::from_ns(ns);
             self.link_free[direction] = sent;
         }
         if self.notes_carried && sectors > 0 {
-            let bytes = u64::try_from(bytes).expect("a request is small");
             self.carried = Some(Carried { back, bytes, from, until: sent });
         }
         sent
@@ -293,8 +313,13 @@ impl Host {
         state.outstanding += 1;
         state.last_issue = now;
         if self.limited {
-            state.waiting.push_back(handle);
             state.next_issue = Time::MAX;
+            if self.direct && state.waiting.is_empty() && self.fits(lane) {
+                self.lanes[lane].fetched += 1;
+                self.fetched += 1;
+                return true;
+            }
+            self.lanes[lane].waiting.push_back(handle);
             self.wait_for_credit(lane, now);
             self.note_fetchable(lane);
         } else if let Some(gaps) = &mut state.gaps {
@@ -438,7 +463,7 @@ impl Host {
             self.answered.push(ticket.lane);
         }
         self.stirred |= self.limited || self.watched || issues;
-        if self.limited {
+        if self.limited && !lane.waiting.is_empty() {
             self.note_fetchable(ticket.lane as usize);
         }
     }

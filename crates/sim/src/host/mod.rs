@@ -59,6 +59,8 @@ pub(crate) struct Host {
     tickets: Vec<Ticket>,
     /// Whether a depth or a rate is limited; without, requests are fetched as they are issued.
     limited: bool,
+    /// Whether a request of the only stream is fetched as it is issued where there is a place.
+    direct: bool,
     /// What waits for dies, where that is limited.
     die_limit: Option<Box<DieLimit>>,
     has_link: bool,
@@ -143,6 +145,7 @@ impl Host {
             lanes: Vec::new(),
             tickets: Vec::new(),
             limited: keys.queue_depth > 0 || keys.fetch_depth > 0 || die_limit.is_some(),
+            direct: false,
             die_limit,
             has_link: keys.link_ps_per_byte > 0
                 || keys.link_latency_ns > 0

@@ -12,7 +12,7 @@ use crate::parts::policy::Policy;
 use crate::sets::{STAGE_KINDS, Stage};
 use flashyard_core::heap::{ABSENT, Entry};
 use flashyard_core::policy::{CommandPolicy, Placement};
-use flashyard_core::queue::{CommandQueue, DeadlineKey, Positions, ReadyKey};
+use flashyard_core::queue::{CommandQueue, DeadlineKey, Link, Positions, ReadyKey};
 use flashyard_core::units::{DieId, PlaneId, Time};
 use streams::Lent;
 
@@ -45,7 +45,7 @@ impl DieQueues {
 pub(crate) struct Queues {
     policy: Policy,
     of_dies: Vec<DieQueues>,
-    positions: Positions<Vec<u32>>,
+    positions: Positions<Vec<u32>, Vec<Link>>,
     next_insertion: u64,
     /// Where operations gather several commands, the oldest and newest waiting one of each kind on
     /// each plane, and the neighbours of each, the older one first.
@@ -79,7 +79,7 @@ impl Queues {
             ranks_streams: policy.has_state() && policy.ranks_streams(),
             policy,
             of_dies: (0..dies).map(|_| DieQueues::new()).collect(),
-            positions: Positions { ready: Vec::new(), deadline: Vec::new() },
+            positions: Positions { ready: Vec::new(), deadline: Vec::new(), links: Vec::new() },
             next_insertion: 0,
             of_planes: vec![[[None; 2]; STAGE_KINDS]; settings.geometry.all_planes() as usize],
             neighbours: Vec::new(),
@@ -93,6 +93,7 @@ impl Queues {
     pub(crate) fn grow(&mut self, sets: usize) {
         self.positions.ready.resize(sets, ABSENT);
         self.positions.deadline.resize(sets, ABSENT);
+        self.positions.links.resize(sets, Link::VACANT);
         self.neighbours.resize(sets, [None; 2]);
         if let Some(lent) = &mut self.lent {
             lent.grow(sets);
@@ -163,8 +164,9 @@ impl Queues {
 
     /// Commands of requests that wait for dies.
     pub(crate) fn of_requests(&self) -> impl Iterator<Item = SetId> {
-        let of_streams = self.lent.iter().flat_map(|lent| lent.members());
-        let of_dies = self.of_dies.iter().flat_map(|die| die.host.members());
+        let positions = &self.positions;
+        let of_streams = self.lent.iter().flat_map(|lent| lent.members(positions));
+        let of_dies = self.of_dies.iter().flat_map(|die| die.host.members(positions));
         of_dies.chain(of_streams).map(SetId::new)
     }
 
@@ -266,6 +268,7 @@ impl Queues {
     }
 
     /// Whether a die may be able to take a command.
+    #[inline]
     pub(crate) fn has_stirred(&self) -> bool {
         self.stirred.iter().any(|&dies| dies != 0)
     }

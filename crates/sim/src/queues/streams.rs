@@ -7,7 +7,7 @@ use crate::parts::policy::Policy;
 use flashyard_core::command::{Op, StreamId};
 use flashyard_core::heap::{ABSENT, Entry};
 use flashyard_core::policy::{CommandEvent, CommandPolicy, Happened, Placement};
-use flashyard_core::queue::{CommandQueue, StreamKey, StreamOrder};
+use flashyard_core::queue::{CommandQueue, Link, Positions, StreamKey, StreamOrder};
 use flashyard_core::units::{DieId, Span, Time};
 
 /// The queues of the streams at a die, by [`StreamId::index`].
@@ -76,8 +76,12 @@ impl Lent {
     }
 
     /// The commands that wait for a die in queues of streams.
-    pub(super) fn members(&self) -> impl Iterator<Item = u32> {
-        self.of_dies.iter().flat_map(|die| &die.queues).flat_map(CommandQueue::members)
+    pub(super) fn members<'a>(
+        &'a self,
+        positions: &'a Positions<Vec<u32>, Vec<Link>>,
+    ) -> impl Iterator<Item = u32> + 'a {
+        let queues = self.of_dies.iter().flat_map(|die| &die.queues);
+        queues.flat_map(|queue| queue.members(positions))
     }
 
     fn weight(&self, stream: StreamId) -> u32 {
