@@ -3,7 +3,7 @@
 use super::fills::LOOK;
 use super::rules::BufferView;
 use super::{Buffer, Direction};
-use crate::config::Eviction;
+use crate::config::{Eviction, Replacement};
 use crate::handle::LineId;
 use crate::observe::FlushTrigger;
 use crate::sets::Sets;
@@ -70,6 +70,16 @@ impl Buffer {
     /// Whether another program unit may be under way.
     pub(crate) const fn may_flush(&self) -> bool {
         self.keys.flush_width == 0 || self.flushes < self.keys.flush_width
+    }
+
+    /// Whether a program unit may be flushed that no request asks for: another one may be under
+    /// way, and a group fills one, or a write waits that no flush under way serves. Looking for
+    /// a group moves the hand of a clock, so a clock is always looked at.
+    pub(crate) fn may_drain(&self) -> bool {
+        self.may_flush()
+            && (self.lines.is_any_ready()
+                || self.keys.replacement == Replacement::Clock
+                || (!self.waiting.is_empty() && self.lines.freeing() == 0))
     }
 
     /// Whether a host policy flushes, and no write that it has started waits for a line.

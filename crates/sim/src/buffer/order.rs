@@ -95,6 +95,12 @@ impl Lines {
         Some(found)
     }
 
+    /// Whether any group is ready.
+    #[inline]
+    pub(super) fn is_any_ready(&self) -> bool {
+        self.ready.iter().any(|groups| *groups != 0)
+    }
+
     /// The group after another one, by turns.
     pub(super) fn after(&self, group: u32) -> u32 {
         (group + 1) % u32::try_from(self.groups.len()).expect("groups have 32 bits")

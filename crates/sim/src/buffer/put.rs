@@ -3,7 +3,7 @@
 use super::writes::write_or_change;
 use super::{Buffer, is_unput};
 use crate::handle::{LineId, RequestId};
-use crate::sets::Sets;
+use crate::sets::{Set, Sets};
 use flashyard_core::units::Lpn;
 use std::ops::Range;
 
@@ -39,6 +39,13 @@ pub(crate) struct PutOutcome {
 }
 
 impl Buffer {
+    /// Whether the write that has waited longest for a line may be put: there is one, it has one,
+    /// or it needs none.
+    #[inline]
+    pub(crate) fn may_put(&self, write: &Set) -> bool {
+        self.lines.has_room() || write.superseded || self.lines.find(write.lpn).is_some()
+    }
+
     /// Puts the unit of a write into a line, if one is free.
     pub(crate) fn put(&mut self, put: &Put, sets: &Sets) -> Option<PutOutcome> {
         let held = self.lines.find(put.lpn);

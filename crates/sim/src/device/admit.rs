@@ -28,17 +28,23 @@ impl Device {
     /// Translates requests and gives slots until something is short.
     #[inline]
     pub(super) fn admit(&mut self) {
-        let asked = self.host.has_requests() || self.sets.has_slotless();
         if self.buffer.is_some() && !self.buffer_rests() {
             return self.admit_with_buffer();
         }
-        if asked {
+        if self.may_admit() {
             self.admit_requests();
             // A write may have made a line dirty, or wait for one.
             if self.buffer.is_some() && !self.buffer_rests() {
                 self.follow_admission();
             }
         }
+    }
+
+    /// Whether a request or a set waits for admission, or a host policy may want a flush.
+    #[inline]
+    fn may_admit(&self) -> bool {
+        let waits = self.host.has_requests() || self.sets.has_slotless();
+        waits || (self.buffer.is_some() && !self.host.policy().is_fifo())
     }
 
     /// Whether there is nothing to do for the write buffer: no line is dirty, nothing waits for
@@ -55,7 +61,9 @@ impl Device {
         }
         self.grant_lines();
         self.serve_fills();
-        self.admit_requests();
+        if self.may_admit() {
+            self.admit_requests();
+        }
         self.follow_admission();
     }
 

@@ -301,6 +301,7 @@ impl Device {
         let mut granted = false;
         while let Some(buffer) = &self.buffer
             && let Some(set) = buffer.first_waiting()
+            && buffer.may_put(&self.sets[set])
             && self.put(set, true)
         {
             self.write_buffer_mut().end_wait();

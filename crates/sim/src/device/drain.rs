@@ -19,12 +19,14 @@ impl Device {
         let idle = buffer.flushes_itself() && self.is_quiet();
         let mut any = false;
         while let Some(trigger) = self.wants_flush(idle)
-            && self.write_buffer().may_flush()
+            && self.write_buffer().may_drain()
             && self.drain_group(trigger)
         {
             any = true;
         }
-        self.plan_flushes();
+        if any {
+            self.plan_flushes();
+        }
         any
     }
 

@@ -23,7 +23,7 @@ pub(crate) use channel::{Channel, Transfer};
 pub(crate) use die::Die;
 use flashyard_core::bus::policy::BusPolicyName;
 use flashyard_core::command::Op;
-use flashyard_core::events::{EventTree, Node, VACANT, nodes_of};
+use flashyard_core::events::{Due, DueList};
 use flashyard_core::units::{ChannelId, DieId, Ppn, Span, Time};
 pub(crate) use power::Power;
 use power::PowerBudget;
@@ -68,6 +68,9 @@ pub(crate) enum Suspension {
     Begun(Operation, Time),
 }
 
+/// When dies, or channels, are due.
+type Events = DueList<Vec<Due>, Vec<Time>>;
+
 /// The dies and channels of a device.
 #[derive(Clone, Debug)]
 pub(crate) struct Flash {
@@ -78,8 +81,8 @@ pub(crate) struct Flash {
     choosing: Vec<ChannelId>,
     /// When each die is due, its array or its page register, and each channel; dies whose due
     /// times have changed since the last look.
-    die_events: EventTree<Vec<Node>>,
-    channel_events: EventTree<Vec<Node>>,
+    die_events: Events,
+    channel_events: Events,
     moved: Vec<DieId>,
     /// Dies that are due at this instant and have not been looked at, the lowest one last.
     due: Vec<DieId>,
@@ -115,7 +118,7 @@ impl Flash {
         let (geometry, nand) = (&settings.geometry, &settings.keys.nand);
         let (dies, channels) = (geometry.dies() as usize, geometry.channels as usize);
         let die = |die| Die::new(geometry.channel_of(DieId::new(die)));
-        let tree = |count| EventTree::new(vec![VACANT; nodes_of(count)]);
+        let events = |count| DueList::new(vec![(Time::MAX, 0); count], vec![Time::MAX; count]);
         let suspends = nand.program_suspends > 0 || nand.erase_suspends > 0;
         let (mut timing, mut bus) = (Timing::new(settings), Bus::new(settings));
         if let Some(bus) = &mut bus {
@@ -130,8 +133,8 @@ impl Flash {
             dies: (0..geometry.dies()).map(die).collect(),
             channels: Channel::all(geometry),
             choosing: Vec::with_capacity(channels),
-            die_events: tree(dies),
-            channel_events: tree(channels),
+            die_events: events(dies),
+            channel_events: events(channels),
             moved: Vec::with_capacity(dies),
             due: Vec::with_capacity(dies),
             budget: PowerBudget::new(settings),

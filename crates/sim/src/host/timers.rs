@@ -35,88 +35,99 @@ pub(crate) enum Timer {
     Suspendable(DieId),
 }
 
-/// A timer: when it goes off, how many were set before it, and what happens.
-type Entry = (Time, u64, Timer);
-
 /// Timers that have not gone off.
 ///
 /// Timers of a kind go off mostly in the order in which they are set: those are in a row for each
 /// of the kinds that every request may need. All others are in a heap.
 #[derive(Clone, Debug)]
 pub(crate) struct Timers {
-    rows: [VecDeque<Entry>; 3],
-    heap: BinaryHeap<Reverse<Entry>>,
+    rows: [VecDeque<(Key, Timer)>; HEAP],
+    heap: BinaryHeap<Reverse<(Key, Timer)>>,
+    /// The first timer of each row, and of the heap; the place of the least of these.
+    firsts: [Key; HEAP + 1],
+    first: usize,
     set: u64,
-    next: Time,
 }
+
+/// When a timer goes off, and how many were set before it.
+type Key = (Time, u64);
+
+/// The key of no timer.
+const NEVER: Key = (Time::MAX, u64::MAX);
+
+/// How many rows there are; the place of the heap behind them.
+const HEAP: usize = 3;
 
 impl Default for Timers {
     fn default() -> Self {
-        Self { rows: Default::default(), heap: BinaryHeap::new(), set: 0, next: Time::MAX }
+        Self {
+            rows: Default::default(),
+            heap: BinaryHeap::new(),
+            firsts: [NEVER; HEAP + 1],
+            first: HEAP,
+            set: 0,
+        }
     }
 }
 
 impl Timers {
     #[inline]
     pub(crate) fn set(&mut self, at: Time, timer: Timer) {
-        let entry = (at, self.set, timer);
+        let key = (at, self.set);
         self.set += 1;
-        self.next = self.next.min(at);
-        let row = match timer {
+        let kind = match timer {
             Timer::Enter(_) => 0,
             Timer::Served(_) => 1,
             Timer::Answer(_) => 2,
-            _ => return self.heap.push(Reverse(entry)),
+            _ => HEAP,
         };
-        let row = &mut self.rows[row];
-        if row.back().is_none_or(|last| last.0 <= at) {
-            row.push_back(entry);
-        } else {
-            self.heap.push(Reverse(entry));
+        let row = self.rows.get_mut(kind);
+        let row = row.filter(|row| row.back().is_none_or(|((last, _), _)| *last <= at));
+        let place = if row.is_some() { kind } else { HEAP };
+        match row {
+            Some(row) => row.push_back((key, timer)),
+            None => self.heap.push(Reverse((key, timer))),
+        }
+        if key < self.firsts[place] {
+            self.firsts[place] = key;
+            if key < self.firsts[self.first] {
+                self.first = place;
+            }
         }
     }
 
     /// When the next one goes off; [`Time::MAX`] where none is set.
     #[inline]
     pub(crate) const fn next(&self) -> Time {
-        self.next
+        self.firsts[self.first].0
     }
 
     /// Takes the next one if it goes off by `now`.
     #[inline]
     pub(crate) fn take(&mut self, now: Time) -> Option<Timer> {
-        if self.next > now { None } else { self.take_next() }
+        if self.next() > now { None } else { self.take_next() }
     }
 
     /// Takes the next one.
     fn take_next(&mut self) -> Option<Timer> {
-        let [enter, served, answer] = &mut self.rows;
-        let head = |row: &VecDeque<Entry>| row.front().map_or(NEVER, |first| (first.0, first.1));
-        let heads = [head(enter), head(served), head(answer)];
-        let top = self.heap.peek().map_or(NEVER, |Reverse((at, set, _))| (*at, *set));
-        let first = top.min(heads[0]).min(heads[1]).min(heads[2]);
-        let row = if first == top {
-            None
-        } else if first == heads[0] {
-            Some(enter)
-        } else if first == heads[1] {
-            Some(served)
+        let place = self.first;
+        let timer = if let Some(row) = self.rows.get_mut(place) {
+            let taken = row.pop_front();
+            self.firsts[place] = row.front().map_or(NEVER, |(key, _)| *key);
+            taken
         } else {
-            Some(answer)
+            let taken = self.heap.pop().map(|Reverse(entry)| entry);
+            self.firsts[HEAP] = self.heap.peek().map_or(NEVER, |Reverse((key, _))| *key);
+            taken
         };
-        let entry = match row {
-            Some(row) => row.pop_front(),
-            None => self.heap.pop().map(|Reverse(entry)| entry),
-        };
-        let rows = self.rows.iter().filter_map(|row| row.front()).map(|first| first.0);
-        let top = self.heap.peek().map_or(Time::MAX, |Reverse((at, ..))| *at);
-        self.next = rows.fold(top, Time::min);
-        entry.map(|(_, _, timer)| timer)
+        for (place, key) in self.firsts.iter().enumerate() {
+            if *key < self.firsts[self.first] {
+                self.first = place;
+            }
+        }
+        timer.map(|(_, timer)| timer)
     }
 }
-
-/// The time of no timer.
-const NEVER: (Time, u64) = (Time::MAX, u64::MAX);
 
 #[cfg(test)]
 mod tests {

@@ -5,36 +5,37 @@ use flashyard_core::command::{Op, Purpose};
 /// A command of a set, by what it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
+    // Reads, programs, erases and others stand together, so that telling them apart is a comparison.
     /// Read the map page of a dirty line that is evicted (MRe).
     EvictRead,
-    /// Program that map page (MP).
-    Writeback,
     /// Read the map page of the line to fill (MRf).
     Fetch,
     /// Read the old contents of a unit that is written in part (`DRo`).
     OldRead,
     /// Read data (DR).
     Read,
-    /// Program data (DP).
-    Program,
     /// Read a valid page out of a victim.
     CopyRead,
-    /// Program it elsewhere on the die.
+    /// Read a page that a merge copies.
+    MergeRead,
+    /// Read a map page whose data has moved.
+    RewriteRead,
+    /// Program the map page of a dirty line that is evicted (MP).
+    Writeback,
+    /// Program data (DP).
+    Program,
+    /// Program what was read out of a victim elsewhere on the die.
     CopyProgram,
+    /// Program what a merge has read elsewhere on the plane.
+    MergeProgram,
+    /// Program a map page whose data has moved.
+    RewriteProgram,
     /// Erase the victim.
     Erase,
     /// Erase a block that the host names (DE).
     HostErase,
-    /// Read a page that a merge copies.
-    MergeRead,
-    /// Program it elsewhere on the plane.
-    MergeProgram,
     /// Erase a block that a merge has emptied.
     MergeErase,
-    /// Read a map page whose data has moved.
-    RewriteRead,
-    /// Program it.
-    RewriteProgram,
     /// Put a unit into the write buffer, or get it from there.
     Buffer,
     /// Carry the data of a page access over the link to the host.

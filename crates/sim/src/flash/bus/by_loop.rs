@@ -2,6 +2,7 @@
 //! software: an iteration takes time, and so does each request and each answer.
 
 use super::{Flash, Wires};
+use crate::flash::Events;
 use crate::sets::Place;
 use flashyard_core::bus::policy::framework::{FrameworkKeys, Questions};
 use flashyard_core::bus::request::{BusClass, BusRequest, Operation};
@@ -9,7 +10,6 @@ use flashyard_core::bus::scheduler::{
     ChannelState, ChipState, Platform, Polling, Response, Scheduler,
 };
 use flashyard_core::command::Op;
-use flashyard_core::events::{EventTree, Node};
 use flashyard_core::units::{ChannelId, DieId, Span, Time};
 use std::collections::VecDeque;
 
@@ -113,7 +113,7 @@ impl Loops {
     }
 
     /// A loop has something to do from an instant on.
-    fn wake(&mut self, events: &mut EventTree<Vec<Node>>, index: usize, now: Time) {
+    fn wake(&mut self, events: &mut Events, index: usize, now: Time) {
         let at = self.tick(now);
         let state = &mut self.all[index].state;
         let at = at.max(state.now);
@@ -132,25 +132,14 @@ impl Loops {
     }
 
     /// A command of so many requests waits for a die.
-    pub(super) fn receive(
-        &mut self,
-        events: &mut EventTree<Vec<Node>>,
-        die: DieId,
-        requests: u32,
-        now: Time,
-    ) {
+    pub(super) fn receive(&mut self, events: &mut Events, die: DieId, requests: u32, now: Time) {
         let (index, _) = self.of_die(die.get());
         self.all[index].state.received += requests;
         self.wake(events, index, now);
     }
 
     /// A die has taken an operation.
-    pub(super) fn hand_over(
-        &mut self,
-        events: &mut EventTree<Vec<Node>>,
-        operation: &Operation,
-        now: Time,
-    ) {
+    pub(super) fn hand_over(&mut self, events: &mut Events, operation: &Operation, now: Time) {
         let (index, chip) = self.of_die(operation.id);
         let number = u32::try_from(chip).expect("few chips");
         self.all[index].state.handed[chip] = Some(Operation { chip: number, ..*operation });

@@ -1,12 +1,12 @@
 //! Channels whose bus policy is asked whenever the bus is free.
 
 use super::{Flash, Wires};
+use crate::flash::Events;
 use crate::parts::policy::BusRule;
 use flashyard_core::bus::channel::{Channel, Lane, Order};
 use flashyard_core::bus::policy::{BusPolicy, Candidate};
 use flashyard_core::bus::request::{BusKind, Operation};
 use flashyard_core::command::Op;
-use flashyard_core::events::{EventTree, Node};
 use flashyard_core::units::{ChannelId, DieId, Time};
 
 /// A channel that owns its lanes.
@@ -206,7 +206,7 @@ impl Pick {
     }
 
     /// What one channel has sent may let others send, once it has left the bus.
-    fn wake_others(&self, events: &mut EventTree<Vec<Node>>, but: usize, at: Time) {
+    fn wake_others(&self, events: &mut Events, but: usize, at: Time) {
         for (index, channel) in self.channels.iter().enumerate() {
             if index != but && channel.has_candidates() {
                 events.set(ChannelId::from_index(index).get(), at.max(channel.free()));
