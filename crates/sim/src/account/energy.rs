@@ -10,7 +10,7 @@ use super::Account;
 use super::timeline::{FtlFigures, Passed};
 use crate::config::EnergyKeys;
 use crate::handle::RequestId;
-use crate::metrics::counters::{Phase, Tally};
+use crate::metrics::counters::{Phase, Tally, Work};
 use crate::metrics::meter::MeterReport;
 use crate::metrics::series::{Exact, MIB_BITS, SeriesReport};
 use crate::parts::layer::MergeCounts;
@@ -418,16 +418,22 @@ impl Account {
     }
 }
 
+impl Work {
+    /// Energy of the arrays, in picojoules: pages x energy where a page has one, else time x power
+    /// (mW x ns).
+    pub fn array_pj(&self, energy: &EnergyKeys, op: Op) -> u128 {
+        match energy.page_pj(op) {
+            0 => u128::from(self.array_ns) * u128::from(energy.array_mw(op)),
+            pj => u128::from(self.pages) * u128::from(pj),
+        }
+    }
+}
+
 /// Energy of operations.
 impl Tally {
-    /// Array energy of one operation for one purpose, in picojoules: pages x energy where a page
-    /// has one, else time x power (mW x ns).
+    /// Array energy of one operation for one purpose, in picojoules.
     pub fn array_pj(&self, energy: &EnergyKeys, op: Op, purpose: Purpose) -> u128 {
-        let work = self.get(op, purpose);
-        match energy.page_pj(op) {
-            0 => u128::from(work.array_ns) * u128::from(energy.array_mw(op)),
-            pj => u128::from(work.pages) * u128::from(pj),
-        }
+        self.get(op, purpose).array_pj(energy, op)
     }
 
     /// Channel energy of one purpose, in picojoules.
@@ -450,7 +456,6 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::counters::Work;
 
     #[test]
     fn energy_is_the_sum_of_its_parts_on_either_axis() {

@@ -3,7 +3,7 @@
 
 use super::Account;
 use super::watch::{Pending, Watch};
-use crate::metrics::counters::Phase;
+use crate::metrics::counters::{Phase, Work};
 use crate::metrics::meter::MeterReport;
 use crate::metrics::series::{Counts, Exact};
 use crate::observe::{Observer, PowerSamples};
@@ -169,18 +169,10 @@ impl Account {
         done: Option<u64>,
     ) {
         let keys = &self.config.energy;
-        let (op, all) = (operation.op, u128::from(operation.array.as_ns()));
+        let all = u128::from(operation.array.as_ns());
         let (suspends, done) = (done.is_some(), done.unwrap_or(operation.array.as_ns()));
-        let geometry = &self.config.geometry;
-        let covered = planes * u64::from(geometry.planes_of(op));
-        let pages = match op {
-            Op::Program => planes * u64::from(geometry.program_pages),
-            Op::Read | Op::Erase => covered,
-        };
-        let energy = match keys.page_pj(op) {
-            0 => u128::from(covered) * all * u128::from(keys.array_mw(op)),
-            pj => u128::from(pages) * u128::from(pj),
-        };
+        let work = Work::of_arrays(&self.config.geometry, operation.op, planes, operation.array);
+        let energy = work.array_pj(keys, operation.op);
         let Some(watch) = &mut self.watch else { return };
         // Reads that run while another operation is suspended were not suspended themselves.
         let known = watch.pending.suspended_on(die);

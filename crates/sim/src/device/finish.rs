@@ -122,14 +122,8 @@ impl Device {
                 let command_ns = if leads { self.flash.command_ns() } else { 0 };
                 command_ns + self.flash.channel_ns(stage, state.page_codewords)
             };
-            let geometry = &self.settings.geometry;
-            let planes = geometry.planes_of(op);
-            let work = Work {
-                ops: u64::from(leads),
-                pages: (if op == Op::Program { geometry.program_pages } else { planes }).into(),
-                array_ns: operation.array.as_ns() * u64::from(planes),
-                transfer_ns,
-            };
+            let arrays = Work::of_arrays(&self.settings.geometry, op, 1, operation.array);
+            let work = Work { ops: u64::from(leads), transfer_ns, ..arrays };
             let phase = self.phase();
             self.account.worked(phase, (op, purpose), charge, &work);
         }

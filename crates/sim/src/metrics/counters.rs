@@ -1,6 +1,8 @@
 //! Operations and busy time by phase, operation and purpose: what energy is derived from.
 
 use flashyard_core::command::{Op, Purpose};
+use flashyard_core::geometry::Geometry;
+use flashyard_core::units::Span;
 
 /// When work was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +93,19 @@ pub struct Work {
 crate::saved::saved!(Work { ops, pages, array_ns, transfer_ns });
 
 impl Work {
+    /// The work of the arrays in an operation that takes so long on each of its planes and begins
+    /// with so many pages: a program goes on to the other pages of its unit, an operation on joined
+    /// planes works on all of them.
+    #[inline]
+    pub fn of_arrays(geometry: &Geometry, op: Op, heads: u64, time: Span) -> Self {
+        let planes = heads * u64::from(geometry.planes_of(op));
+        let pages = match op {
+            Op::Program => heads * u64::from(geometry.program_pages),
+            Op::Read | Op::Erase => planes,
+        };
+        Self { ops: 0, pages, array_ns: time.as_ns() * planes, transfer_ns: 0 }
+    }
+
     const fn add(&mut self, other: &Self) {
         self.ops += other.ops;
         self.pages += other.pages;
