@@ -58,7 +58,7 @@ const IN_CIRCLES: &[(&str, usize)] = &[
     ("account", 17),
     ("buffer", 5),
     ("flash", 6),
-    ("ftl", 11),
+    ("ftl", 10),
     ("host", 5),
     ("queues", 2),
     ("initial", 6),

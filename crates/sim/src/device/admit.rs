@@ -341,7 +341,7 @@ impl Device {
     fn barrier_over(&mut self, set: SetId) {
         self.close_and_rest(set);
         if self.sets[set].request.is_none() && self.ftl.spans_planes() {
-            self.gate_opens(set);
+            self.let_ftl(|ftl, lent| ftl.gate_opens(set, lent));
         }
         self.sets.complete_and_list(set);
         // The flush behind a flush goes on next, as if it had waited for the same changes itself.

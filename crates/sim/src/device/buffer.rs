@@ -239,7 +239,7 @@ impl Device {
         if superseded {
             // A later trim has forgotten the unit already.
             if through && self.ftl.is_planned() {
-                self.plan_change(set, 1, 0);
+                self.plan_change(set, (1, 0));
                 self.ftl.trim_planned(lpn);
             }
             return true;
@@ -271,7 +271,7 @@ impl Device {
         if self.ftl.is_planned() {
             self.sets[set].asked = true;
             let pages = self.host[self.sets[set].owner()].pages;
-            return self.plan_change(set, pages, 0);
+            return self.plan_change(set, (pages, 0));
         }
         let (_, plane) = *self.sets.commands(set).last().expect("a write has a program");
         self.flush_lines(None, group, Some((set, plane)), FlushTrigger::Beside);

@@ -29,6 +29,38 @@ impl Device {
         true
     }
 
+    /// Flushes that have begun together are planned, in ascending order of their units, where a
+    /// translation layer plans; then they go on.
+    pub(super) fn plan_flushes(&mut self) {
+        if self.work.unplanned.is_empty() {
+            return;
+        }
+        let mut batch = std::mem::take(&mut self.work.unplanned);
+        batch.sort_unstable_by_key(|&set| (self.sets[set].lpn, self.sets.number(set)));
+        let most = self.ftl.layer_block_pages();
+        for (place, &set) in batch.iter().enumerate() {
+            let lpn = self.sets[set].lpn;
+            let follow = batch[place + 1..].iter().zip(lpn.get() + 1..);
+            let left = follow.take_while(|(next, lpn)| self.sets[**next].lpn.get() == *lpn);
+            let left = u32::try_from(left.take(most as usize).count()).expect("of a block");
+            let run = self.write_buffer().run_around(lpn, most);
+            self.plan_change(set, (run, left));
+        }
+        for &set in &batch {
+            self.activate(set);
+        }
+        batch.clear();
+        self.work.unplanned = batch;
+    }
+
+    /// A translation layer plans the program of a change whose set there is: a flush, or a write
+    /// that is put and programmed at once. It sees so many pages written together, of which so many
+    /// follow.
+    pub(super) fn plan_change(&mut self, set: SetId, run: (u32, u32)) {
+        let charge = self.charge_of(self.sets[set].charge);
+        self.let_ftl(|ftl, lent| ftl.plan_change(set, run, charge, lent));
+    }
+
     /// A set begins to carry the contents of a line to flash.
     pub(super) fn begin_flush(&mut self, set: SetId, line: LineId, group: u32) {
         self.sets[set].buffered = Some(line);
