@@ -56,7 +56,7 @@ const IN_CIRCLES: &[(&str, usize)] = &[
     ("config", 13),
     ("sets", 5),
     ("account", 17),
-    ("buffer", 5),
+    ("buffer", 4),
     ("flash", 6),
     ("ftl", 10),
     ("host", 5),

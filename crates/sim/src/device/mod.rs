@@ -13,10 +13,8 @@ mod allocate;
 mod array;
 mod buffer;
 mod buffer_contents;
-mod buffered_map;
 mod bus;
 mod delays;
-mod drain;
 mod error;
 mod explain;
 mod finish;
@@ -58,7 +56,7 @@ use crate::parts::log::AnyLayer;
 use crate::parts::policy::{HostRule, Policy};
 use crate::queues::Queues;
 use crate::random::BitErrors;
-use crate::sets::{Set, Sets, Stage, Wait};
+use crate::sets::{Set, Sets, Stage};
 use delays::Split;
 pub use error::{LAST_ARRIVAL, RunError, SimError};
 use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
@@ -116,9 +114,8 @@ struct Work {
     chain: Vec<SetId>,
     /// Bus requests under way, where there is a time series.
     transfers: Vec<(Time, Time)>,
-    /// Flushes that begin together, and map commands that they wait for.
+    /// Flushes that begin together.
     together: Vec<SetId>,
-    waits: Vec<(SetId, Wait)>,
     /// Flushes that have begun and that a translation layer has not planned yet.
     unplanned: Vec<SetId>,
     /// What rooms have left to be done, the next one first.
