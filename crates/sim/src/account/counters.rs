@@ -40,10 +40,6 @@ counted! {
     change_committed => tables.changes;
     /// A copy of a logical page was committed.
     copy_committed => tables.copies;
-    /// The source of a copy was superseded before the copy was over.
-    copy_superseded => gc_superseded;
-    /// A map entry of a moved page was changed in the cache.
-    cached_entry_updated => gc_lines_updated;
     /// A block of a translation layer was erased by garbage collection.
     layer_collected => gc_jobs;
     /// A program waits for an erase.
@@ -85,6 +81,11 @@ impl Account {
     /// Map entries of moved pages were changed in the cache.
     pub(crate) const fn cached_entries_updated(&mut self, count: u64) {
         self.totals.gc_lines_updated += count;
+    }
+
+    /// The sources of copies were superseded before the copies were over.
+    pub(crate) const fn copies_superseded(&mut self, count: u64) {
+        self.totals.gc_superseded += count;
     }
 
     /// A read looked for its unit in the buffer.

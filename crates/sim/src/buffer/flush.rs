@@ -1,5 +1,6 @@
 //! Which lines are flushed next, and what flushes change.
 
+use super::batch::Quiet;
 use super::fills::LOOK;
 use super::rules::BufferView;
 use super::{Buffer, Direction};
@@ -8,27 +9,6 @@ use crate::handle::LineId;
 use crate::observe::FlushTrigger;
 use crate::sets::Sets;
 use flashyard_core::units::{Lpn, Time};
-
-/// What has come of flushes.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct FlushOutcome {
-    /// Whether any began.
-    pub(crate) any: bool,
-    /// Whether that of the line asked for did.
-    pub(crate) head: bool,
-    /// Whether the map cache held one back.
-    pub(crate) stalled: bool,
-}
-
-/// Whether nothing was asked of the device for as long as the buffer waits before it is flushed.
-pub(crate) enum Quiet {
-    /// Yes.
-    Yes,
-    /// No.
-    No,
-    /// Not before then, when a look is due.
-    From(Time),
-}
 
 impl Buffer {
     /// Whether no line is dirty, nothing waits for a line, and no flush was held back.
@@ -62,7 +42,7 @@ impl Buffer {
 
     /// A flush cannot begin because of the map cache. Returns whether that is new, however often it
     /// is tried again.
-    pub(crate) fn stall(&mut self) -> bool {
+    pub(super) fn stall(&mut self) -> bool {
         let known = std::mem::replace(&mut self.stalled, true) || self.tries_again;
         !known
     }
@@ -168,7 +148,7 @@ impl Buffer {
     }
 
     /// The next dirty line of a group, of those behind `passed` where some were passed over.
-    pub(crate) fn next_flush(&mut self, group: u32, passed: Option<LineId>) -> Option<LineId> {
+    pub(super) fn next_flush(&mut self, group: u32, passed: Option<LineId>) -> Option<LineId> {
         match passed {
             Some(passed) => self.lines.next_of_group(passed),
             None => self.lines.oldest_of(group),
@@ -178,7 +158,7 @@ impl Buffer {
     /// The first dirty line of a group from `line` on that may be flushed without being asked for,
     /// beside a line that a host policy flushes if `with_head`; `is_queued` tells units that the
     /// oldest queued requests access.
-    pub(crate) fn fit_line(
+    pub(super) fn fit_line(
         &self,
         mut line: Option<LineId>,
         with_head: bool,

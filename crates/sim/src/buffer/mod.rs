@@ -3,6 +3,7 @@
 //! The buffer says what is to be done; commands, and the sets that carry them, are made by the
 //! device. It reads the sets under way, and changes nothing of them.
 
+mod batch;
 mod fills;
 mod flush;
 mod line;
@@ -16,15 +17,16 @@ mod rules;
 mod save;
 #[cfg(test)]
 mod tests;
+mod together;
 mod writes;
 
 use crate::config::{AfterFlush, Allocation, BufferKeys, DataOrder, Eviction, PortKind, Settings};
 use crate::config::{PartialWrite, Recency};
 use crate::handle::{LineId, SetId};
-use crate::sets::Sets;
+use crate::sets::{Sets, Wait};
+pub(crate) use batch::{Batch, FlushOutcome, Quiet};
 pub(crate) use fills::Fill;
 use flashyard_core::units::{Lpn, PlaneId, Span, Time};
-pub(crate) use flush::{FlushOutcome, Quiet};
 pub use line::Line;
 pub use lines::Lines;
 use ports::{Direction, Ports, Reservation};
@@ -33,7 +35,7 @@ use rules::AnyRule;
 pub(crate) use save::Saving;
 use std::collections::VecDeque;
 use std::ops::Range;
-pub(crate) use writes::{is_unput, latest_unput};
+pub(crate) use writes::{barrier_stage, is_unput, latest_unput};
 
 /// Program units that a plane may have under way from the buffer: one in the array and one that
 /// waits for it.
@@ -83,6 +85,8 @@ pub(crate) struct Buffer {
     quiet: (u64, Time),
     /// Whether a look at that is due.
     looks: bool,
+    /// Map commands that flushes wait for which begin together; empty between uses.
+    waits: Vec<(SetId, Wait)>,
 }
 
 impl Buffer {
@@ -126,6 +130,7 @@ impl Buffer {
             flushes: 0,
             quiet: (u64::MAX, Time::ZERO),
             looks: false,
+            waits: Vec::new(),
         }))
     }
 

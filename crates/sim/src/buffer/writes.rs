@@ -20,3 +20,17 @@ pub(super) fn write_or_change(sets: &Sets, lpn: Lpn, number: u64) -> Option<SetI
 pub(crate) fn latest_unput(sets: &Sets, lpn: Lpn) -> Option<SetId> {
     sets.changes_of(lpn).find(|&set| is_unput(sets, set))
 }
+
+/// The command of a live change after which a barrier need not wait for it: the put of a write
+/// where the buffer `keeps` what it holds, the last command otherwise. None where the barrier need
+/// not wait at all; a flush among the changes changes nothing itself.
+pub(crate) fn barrier_stage(sets: &Sets, change: SetId, keeps: bool) -> Option<u8> {
+    let state = &sets[change];
+    if !state.changes {
+        return None;
+    }
+    if state.trims || !keeps {
+        return Some(sets.last_stage(change));
+    }
+    is_unput(sets, change).then(|| sets.stage_index(change, Stage::Buffer))
+}

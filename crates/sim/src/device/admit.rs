@@ -6,6 +6,7 @@
 
 use super::Device;
 use super::view::View;
+use crate::buffer::barrier_stage;
 use crate::config::Admission;
 use crate::handle::{LineId, RequestId, SetId};
 use crate::sets::{Mode, Set, Stage, Wait};
@@ -268,10 +269,11 @@ impl Device {
     /// A flush waits for the live changes since the flush before it, and for that one. It stands
     /// among the changes itself, so that the next one finds it.
     fn wait_for_changes(&mut self, barrier: SetId) {
+        let keeps = self.keeps_writes();
         let mut next = self.sets.newest_change();
         while let Some(change) = next {
             let flush = !self.sets[change].changes;
-            let stage = if flush { Some(0) } else { self.barrier_stage(change) };
+            let stage = if flush { Some(0) } else { barrier_stage(&self.sets, change, keeps) };
             if let Some(stage) = stage {
                 let wait = Wait { source: change, stage, kind: EdgeKind::Flush };
                 self.sets.connect(wait, barrier, 0);
@@ -366,7 +368,7 @@ impl Device {
     fn barrier_over(&mut self, set: SetId) {
         self.close_and_rest(set);
         if self.sets[set].request.is_none() && self.ftl.spans_planes() {
-            self.gate_opens(set);
+            self.let_ftl(|ftl, lent| ftl.gate_opens(set, lent));
         }
         self.sets.complete_and_list(set);
         // The flush behind a flush goes on next, as if it had waited for the same changes itself.

@@ -8,7 +8,7 @@ use super::Device;
 use super::translate::Plan;
 use crate::account::PortUse;
 use crate::buffer::ports::{Direction, Reservation};
-use crate::buffer::{Buffer, Found, Line, Put, is_unput, latest_unput};
+use crate::buffer::{Buffer, Found, Line, Put, barrier_stage, latest_unput};
 use crate::config::{Acknowledge, PartialWrite};
 use crate::handle::{LineId, RequestId, SetId};
 use crate::host::Timer;
@@ -57,23 +57,33 @@ impl Device {
         self.buffer.is_some() && !self.settings.keys.buffer.volatile
     }
 
-    /// The command of a live change after which a barrier need not wait for it: the put of a write
-    /// where the buffer keeps what it holds, the last command otherwise. None where the barrier
-    /// need not wait at all; a flush among the changes changes nothing itself.
-    pub(super) fn barrier_stage(&self, change: SetId) -> Option<u8> {
-        let state = &self.sets[change];
-        if !state.changes {
-            return None;
-        }
-        if state.trims || !self.keeps_writes() {
-            return Some(self.sets.last_stage(change));
-        }
-        is_unput(&self.sets, change).then(|| self.sets.stage_index(change, Stage::Buffer))
-    }
-
     /// Whether a live change must be over, or put, before a write with a preflush begins.
     pub(super) fn barrier_waits(&self) -> bool {
-        self.sets.changes().any(|change| self.barrier_stage(change).is_some())
+        let keeps = self.keeps_writes();
+        self.sets.changes().any(|change| barrier_stage(&self.sets, change, keeps).is_some())
+    }
+
+    /// Whether a page access needs its map entry before it can be translated: not where the buffer
+    /// alone serves it, whose flush looks it up.
+    pub(super) fn needs_entry(&self, handle: RequestId, op: RequestOp, lpn: Lpn) -> bool {
+        self.ftl.has_cache()
+            && (self.buffer.is_none()
+                || match op {
+                    RequestOp::Read => {
+                        matches!(
+                            self.find_read(handle, lpn),
+                            Found::Line(_, false) | Found::Nothing
+                        )
+                    }
+                    RequestOp::Write => self.is_durable(self.host[handle].request.flags),
+                    RequestOp::Trim | RequestOp::Flush => true,
+                })
+    }
+
+    /// What the buffer has for a read, or is about to get.
+    pub(super) fn find_read(&self, handle: RequestId, lpn: Lpn) -> Found {
+        let wanted = self.covered(&self.host[handle].request, lpn);
+        self.write_buffer().find(lpn, &wanted, &self.sets)
     }
 
     /// A read gets what the buffer holds now; it waits with a write of its unit that waits for a
@@ -239,7 +249,7 @@ impl Device {
         if superseded {
             // A later trim has forgotten the unit already.
             if through && self.ftl.is_planned() {
-                self.plan_change(set, 1, 0);
+                self.plan_change(set, (1, 0));
                 self.ftl.trim_planned(lpn);
             }
             return true;
@@ -271,7 +281,7 @@ impl Device {
         if self.ftl.is_planned() {
             self.sets[set].asked = true;
             let pages = self.host[self.sets[set].owner()].pages;
-            return self.plan_change(set, pages, 0);
+            return self.plan_change(set, (pages, 0));
         }
         let (_, plane) = *self.sets.commands(set).last().expect("a write has a program");
         self.flush_lines(None, group, Some((set, plane)), FlushTrigger::Beside);

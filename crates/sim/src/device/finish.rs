@@ -65,7 +65,9 @@ impl Device {
 
     #[inline]
     fn stage_over(&mut self, set: SetId) {
-        if self.ftl.is_task(set, &self.sets) && self.task_goes_on(set) {
+        if self.ftl.is_task(set, &self.sets)
+            && self.let_ftl(|ftl, lent| ftl.task_goes_on(set, lent))
+        {
             return;
         }
         let mut woken = std::mem::take(&mut self.work.woken);
@@ -181,8 +183,10 @@ impl Device {
                     self.account.read_over(order, page, errors);
                 }
             }
-            Stage::CopyProgram | Stage::MergeProgram => self.copy_over(set),
-            Stage::Erase | Stage::MergeErase => self.erase_over(set),
+            Stage::CopyProgram | Stage::MergeProgram => {
+                self.let_ftl(|ftl, lent| ftl.copied(set, lent));
+            }
+            Stage::Erase | Stage::MergeErase => self.let_ftl(|ftl, lent| ftl.erased(set, lent)),
             Stage::HostErase => self.host_erase_over(set),
             Stage::OldRead => self.rest_read(set),
             Stage::EvictRead

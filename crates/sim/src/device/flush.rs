@@ -7,13 +7,14 @@
 
 use super::Device;
 use super::translate::Plan;
-use crate::buffer::FlushOutcome;
+use crate::buffer::{Batch, FlushOutcome, Quiet};
 use crate::config::PartialWrite;
+use crate::ftl::line_cache::Lookup;
 use crate::handle::{LineId, SetId};
+use crate::host::Timer;
 use crate::observe::FlushTrigger;
-use crate::sets::{Mode, Set, Stage, Wait};
-use flashyard_core::graph::EdgeKind;
-use flashyard_core::units::PlaneId;
+use crate::sets::{Mode, Set, Stage};
+use flashyard_core::units::{Lpn, PlaneId, Time};
 
 impl Device {
     /// Begins to flush every dirty unit. Returns whether it could; the rest is dirty still.
@@ -27,6 +28,38 @@ impl Device {
         }
         self.plan_flushes();
         true
+    }
+
+    /// Flushes that have begun together are planned, in ascending order of their units, where a
+    /// translation layer plans; then they go on.
+    pub(super) fn plan_flushes(&mut self) {
+        if self.work.unplanned.is_empty() {
+            return;
+        }
+        let mut batch = std::mem::take(&mut self.work.unplanned);
+        batch.sort_unstable_by_key(|&set| (self.sets[set].lpn, self.sets.number(set)));
+        let most = self.ftl.layer_block_pages();
+        for (place, &set) in batch.iter().enumerate() {
+            let lpn = self.sets[set].lpn;
+            let follow = batch[place + 1..].iter().zip(lpn.get() + 1..);
+            let left = follow.take_while(|(next, lpn)| self.sets[**next].lpn.get() == *lpn);
+            let left = u32::try_from(left.take(most as usize).count()).expect("of a block");
+            let run = self.write_buffer().run_around(lpn, most);
+            self.plan_change(set, (run, left));
+        }
+        for &set in &batch {
+            self.activate(set);
+        }
+        batch.clear();
+        self.work.unplanned = batch;
+    }
+
+    /// A translation layer plans the program of a change whose set there is: a flush, or a write
+    /// that is put and programmed at once. It sees so many pages written together, of which so many
+    /// follow.
+    pub(super) fn plan_change(&mut self, set: SetId, run: (u32, u32)) {
+        let charge = self.charge_of(self.sets[set].charge);
+        self.let_ftl(|ftl, lent| ftl.plan_change(set, run, charge, lent));
     }
 
     /// A set begins to carry the contents of a line to flash.
@@ -48,9 +81,8 @@ impl Device {
     }
 
     /// Begins to flush dirty units of a group, as far as a program unit has room, the line `head`
-    /// before all others; or behind the write `first` and on its plane. Those whose map entries
-    /// cannot be had now stay dirty; if no request has asked for it, those that are not fit too.
-    /// Where a translation layer plans, [`Self::plan_flushes`] must follow.
+    /// before all others; or behind the write `first` and on its plane. Where a translation layer
+    /// plans, [`Self::plan_flushes`] must follow.
     pub(super) fn flush_lines(
         &mut self,
         head: Option<LineId>,
@@ -62,26 +94,16 @@ impl Device {
         let mut together = std::mem::take(&mut self.work.together);
         let mut plane = first.map(|(_, plane)| plane);
         together.extend(first.map(|(set, _)| set));
-        let mut outcome = FlushOutcome::default();
-        let (mut next, mut passed) = (head, None);
-        for _ in together.len()..self.settings.geometry.program_units() as usize {
-            let is_head = next.is_some();
-            // The group's first line, but for those that were passed over.
-            let line = match next.take() {
-                Some(line) => Some(line),
-                None => self.write_buffer_mut().next_flush(group, passed),
-            };
-            let fit = if asked || is_head { line } else { self.fit_line(line, head.is_some()) };
-            let Some(line) = fit else { break };
-            if self.flush_stalls(self.line(line).lpn) {
-                outcome.stalled = true;
-                passed = if is_head { passed } else { Some(line) };
-                continue;
-            }
-            (outcome.any, outcome.head) = (true, outcome.head || is_head);
-            let plane = *plane.get_or_insert_with(|| self.plane_of_flush(line));
+        let most = self.settings.geometry.program_units() as usize - together.len();
+        let mut batch = Batch::new(group, head, asked, most);
+        while let Some(line) = self.next_of_batch(&mut batch) {
+            let lpn = self.line(line).lpn;
+            let plane = *plane.get_or_insert_with(|| self.ftl.plane_for_write(lpn));
             self.ftl.write_begins(plane);
             together.push(self.new_flush(line, group, plane));
+        }
+        if batch.outcome.newly_stalled {
+            self.account.map_stalled();
         }
         if !asked && let Some(&leader) = together.first() {
             self.sets[leader].leads_flush = true;
@@ -93,7 +115,8 @@ impl Device {
                 self.tell_flush(set, trigger);
             }
         }
-        self.start_together(&together);
+        let buffer = self.buffer.as_mut().expect("there is a buffer");
+        buffer.begin_together(&together, &mut self.sets);
         if self.ftl.has_cache()
             && let Some((set, _)) = first
         {
@@ -109,46 +132,18 @@ impl Device {
         }
         together.clear();
         self.work.together = together;
-        outcome
+        batch.outcome
     }
 
-    /// The programs of sets begin when all of them can: each waits for the command before the
-    /// program of every other one, and for map commands that such a program waits for. Nothing
-    /// before a program waits for one of the group, so there is no circle.
-    fn start_together(&mut self, sets: &[SetId]) {
-        if sets.len() < 2 {
-            return;
-        }
-        let mut waits = std::mem::take(&mut self.work.waits);
-        for &set in sets {
-            let program = self.sets.last_stage(set);
-            if program > self.sets.commands_over(set)
-                && self.sets.commands(set)[usize::from(program) - 1].0 != Stage::Buffer
-            {
-                waits.push((set, Wait { source: set, stage: program - 1, kind: EdgeKind::Order }));
-            }
-            self.sets.waits_of(set, program, |wait| {
-                if matches!(wait.kind, EdgeKind::MapFetch | EdgeKind::MapWriteback) {
-                    waits.push((set, wait));
-                }
-            });
-        }
-        for (set, wait) in waits.drain(..) {
-            for &other in sets.iter().filter(|other| **other != set && **other != wait.source) {
-                self.sets.connect(wait, other, self.sets.last_stage(other));
-            }
-        }
-        self.work.waits = waits;
-        // They are got one after the other, in this order.
-        if let Some((&last, others)) = sets.split_last()
-            && self.sets.stage(last) == Stage::Buffer
-            && self.sets[last].request.is_none()
-        {
-            let wait = Wait { source: last, stage: 0, kind: EdgeKind::Order };
-            for &other in others {
-                self.sets.connect(wait, other, self.sets.last_stage(other));
-            }
-        }
+    /// The line that is flushed next, of those that begin to be flushed together.
+    fn next_of_batch(&mut self, batch: &mut Batch) -> Option<LineId> {
+        let Self { sets, ftl, host, buffer, now, .. } = self;
+        let stalls = |lpn| {
+            let stalled = ftl.map_stalls(lpn, |set| sets.waits_for_slot(set))?;
+            Some(stalled == Lookup::Stall)
+        };
+        let buffer = buffer.as_mut().expect("there is a buffer");
+        buffer.next_of_batch(batch, (sets, *now), |lpn| host.is_queued(lpn), stalls)
     }
 
     /// Makes the set that programs the contents of a line.
@@ -206,12 +201,6 @@ impl Device {
         lacks.then(|| self.settings.geometry.plane_of(place))
     }
 
-    /// The plane that a group of lines is flushed to.
-    fn plane_of_flush(&mut self, line: LineId) -> PlaneId {
-        let lpn = self.line(line).lpn;
-        self.ftl.plane_for_write(lpn)
-    }
-
     /// A set that carried a unit to flash is complete.
     pub(super) fn flush_over(&mut self, set: SetId, line: LineId) {
         let Set { lpn, stream, request, leads_flush, .. } = self.sets[set];
@@ -224,6 +213,111 @@ impl Device {
         if request.is_none() {
             self.sets.unlist_change(set);
             self.sets.unlist_by_lpn(set);
+        }
+    }
+}
+
+/// Flushes that no request asks for.
+impl Device {
+    /// Flushes what no request asks for, as far as its rule wants it and planes are free. Where a
+    /// host policy does that, only for writes that it has started with all their pages. Returns
+    /// whether a flush began.
+    pub(super) fn drain_buffer(&mut self) -> bool {
+        let Some(buffer) = &self.buffer else { return false };
+        if buffer.leaves_flushing() {
+            return false;
+        }
+        let idle = buffer.flushes_itself() && self.is_quiet();
+        let mut any = false;
+        while let Some(trigger) = self.wants_flush(idle)
+            && self.write_buffer().may_drain()
+            && self.drain_group(trigger)
+        {
+            any = true;
+        }
+        if any {
+            self.plan_flushes();
+        }
+        any
+    }
+
+    /// Begins to flush a program unit of the group whose turn it is. Where nothing of that is fit
+    /// and a host policy flushes, the other ready ones are tried. Returns whether a flush began.
+    fn drain_group(&mut self, trigger: FlushTrigger) -> bool {
+        let buffer = self.write_buffer_mut();
+        let Some(first) = buffer.ready_group() else {
+            // No program would be full, but a write waits.
+            let group = buffer.awaited_group();
+            return group.is_some_and(|group| self.flush_lines(None, group, None, trigger).any);
+        };
+        let mut group = first;
+        loop {
+            let buffer = self.buffer.as_mut().expect("there is a buffer");
+            if buffer.keeps_turn(group, &self.sets) {
+                return false;
+            }
+            let outcome = self.flush_lines(None, group, None, trigger);
+            if outcome.any || outcome.stalled {
+                return outcome.any;
+            }
+            match self.write_buffer().lines().next_ready(group) {
+                Some(next) if next != first => group = next,
+                _ => return false,
+            }
+        }
+    }
+
+    /// Why a dirty unit shall be flushed now, if it shall.
+    fn wants_flush(&mut self, idle: bool) -> Option<FlushTrigger> {
+        let buffer = self.buffer.as_mut().expect("there is a buffer");
+        buffer.wants_flush(idle, &mut self.host.coming_writes(buffer.look_ahead()))
+    }
+
+    /// Whether no request has been outstanding for as long as the buffer waits before it is
+    /// flushed.
+    fn is_quiet(&mut self) -> bool {
+        let (arrived, outstanding, now) = (self.host.arrived(), self.host.outstanding(), self.now);
+        match self.write_buffer_mut().quiet(arrived, outstanding, now) {
+            Quiet::Yes => true,
+            Quiet::No => false,
+            Quiet::From(due) => {
+                self.host.timers.set(due, Timer::Quiet);
+                false
+            }
+        }
+    }
+
+    /// A unit has been put: it is flushed where that is the rule.
+    pub(super) fn flush_at_once(&mut self, lpn: Lpn) {
+        if let Some(line) = self.write_buffer().flush_at_once(lpn) {
+            self.flush_line(line, FlushTrigger::Written);
+        }
+    }
+
+    /// Begins to flush a dirty line, with others of its group as far as its program unit has room.
+    /// Returns whether its own flush began.
+    pub(super) fn flush_line(&mut self, line: LineId, trigger: FlushTrigger) -> bool {
+        let group = self.line(line).group();
+        let began = self.flush_lines(Some(line), group, None, trigger).head;
+        self.plan_flushes();
+        began
+    }
+
+    /// The same for a host policy, as far as program units may be under way.
+    pub(super) fn flush_for_policy(&mut self, line: LineId) -> bool {
+        self.write_buffer().may_flush() && self.flush_line(line, FlushTrigger::Policy)
+    }
+
+    /// When a drained device rests: what reads have left in the buffer may still be put.
+    pub(super) fn rests_at(&self) -> Time {
+        self.buffer.as_ref().map_or(self.now, |buffer| buffer.ports().rest().max(self.now))
+    }
+
+    /// A phase begins: the buffer has nothing to do, and is quiet since now at the earliest.
+    pub(super) fn rest_buffer(&mut self) {
+        self.now = self.rests_at();
+        if let Some(buffer) = &mut self.buffer {
+            buffer.rest();
         }
     }
 }

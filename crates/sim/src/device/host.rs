@@ -48,8 +48,8 @@ impl Device {
                 Timer::Quiet => self.write_buffer_mut().quiet_over(),
                 // Whoever looks at ports looks again.
                 Timer::Port => {}
-                Timer::Search(plane) => self.search_over(plane),
-                Timer::Sought(set) => self.merge_search_over(set),
+                Timer::Search(plane) => self.let_ftl(|ftl, lent| ftl.search_over(plane, lent)),
+                Timer::Sought(set) => self.open(set),
                 Timer::Credit(lane) => self.host.credit_comes(lane as usize),
                 Timer::Suspendable(die) => self.suspendable(die),
             }

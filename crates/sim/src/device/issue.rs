@@ -160,7 +160,7 @@ impl Device {
         let (stage, state) = (self.sets.stage(set), &self.sets[set]);
         let urgent = self.ftl.is_paced() || self.ftl.is_urgent(self.sets.plane(set));
         let bypasses = state.in_gc_queue && urgent;
-        let cost = if leads { self.flash.nominal(stage) } else { Span::ZERO };
+        let cost = if leads { self.sets.nominal(stage) } else { Span::ZERO };
         let place = (self.current_die(set), set);
         self.queues.command_leaves(place, (cost, bypasses), stage.op(), self.now);
     }
@@ -396,9 +396,9 @@ impl Device {
         match self.ftl.bind_program(set, &self.sets) {
             Binding::Page(ppn) => Bound::Page(Some(ppn)),
             Binding::NewBlock(ppn) => {
-                let (plane, charge) = (self.sets.plane(set), self.sets[set].charge);
-                self.note_allocator(plane, charge);
-                self.collect(plane, charge);
+                let plane = self.sets.plane(set);
+                let charge = self.charge_of(self.sets[set].charge);
+                self.let_ftl(|ftl, lent| ftl.block_taken(plane, charge, lent));
                 Bound::Page(Some(ppn))
             }
             Binding::Full => Bound::NoRoom,

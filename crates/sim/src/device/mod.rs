@@ -3,7 +3,7 @@
 //! Life of a request: it arrives in the host queue; `admit` takes it, `translate` makes command
 //! sets of it, one a page access, `delays` finds what they wait for, and they get slots; `issue`
 //! places their commands in the queues of dies and starts them; `finish` completes them, commits
-//! the map and wakes whoever waited; `collect` makes room; `explain` accounts for every nanosecond.
+//! the map and wakes whoever waited; `own` makes room; `explain` accounts for every nanosecond.
 //!
 //! `step` is one instant of the event loop, `phase` the loop, and `host` the way of a request to
 //! the device and back.
@@ -13,12 +13,8 @@ mod allocate;
 mod array;
 mod buffer;
 mod buffer_contents;
-mod buffered_map;
-mod bulk_copy;
 mod bus;
-mod collect;
 mod delays;
-mod drain;
 mod error;
 mod explain;
 mod finish;
@@ -28,14 +24,11 @@ mod gather;
 mod host;
 mod issue;
 mod link;
-mod merge;
-mod pace;
+mod own;
 mod pages;
 mod phase;
-mod remap;
 mod results;
 mod save;
-mod spread;
 mod step;
 mod tell;
 mod tell_units;
@@ -51,8 +44,8 @@ use crate::config::{
     Acknowledge, DataOrder, InitialState, MapStore, PartialWrite, Settings, Transfer,
 };
 use crate::flash::Flash;
-use crate::ftl::Ftl;
 use crate::ftl::planned::Planned;
+use crate::ftl::{Ftl, Todo};
 use crate::handle::{RequestId, SetId};
 use crate::host::Host;
 use crate::initial::{self, progress::Building};
@@ -63,7 +56,7 @@ use crate::parts::log::AnyLayer;
 use crate::parts::policy::{HostRule, Policy};
 use crate::queues::Queues;
 use crate::random::BitErrors;
-use crate::sets::{Set, Sets, Stage, Wait};
+use crate::sets::{Set, Sets, Stage};
 use delays::Split;
 pub use error::{LAST_ARRIVAL, RunError, SimError};
 use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
@@ -121,13 +114,12 @@ struct Work {
     chain: Vec<SetId>,
     /// Bus requests under way, where there is a time series.
     transfers: Vec<(Time, Time)>,
-    /// Flushes that begin together, and map commands that they wait for.
+    /// Flushes that begin together.
     together: Vec<SetId>,
-    waits: Vec<(SetId, Wait)>,
     /// Flushes that have begun and that a translation layer has not planned yet.
     unplanned: Vec<SetId>,
-    /// Merges of all kinds that observers have been told of.
-    told_merges: [u64; 4],
+    /// What rooms have left to be done, the next one first.
+    todo: Vec<Todo>,
 }
 
 impl Work {
@@ -196,12 +188,14 @@ impl Device {
             || settings.geometry.planes * settings.geometry.joined > 1;
         let buffer = Buffer::new(settings, by_pages);
         let host = Host::new(settings, host_policy);
+        let flash = Flash::new(settings);
+        let (geometry, queue) = (&settings.geometry, &settings.keys.queue);
         Self {
             settings: settings.clone(),
             now: Time::ZERO,
-            sets: Sets::new(&settings.geometry, &settings.keys.queue, gathers || by_pages),
+            sets: Sets::new(geometry, queue, flash.nominal(), gathers || by_pages),
             queues: Queues::new(settings, policy),
-            flash: Flash::new(settings),
+            flash,
             ftl: Ftl::new(settings, planned),
             reads_are_plain: settings.buffer_units == 0
                 && settings.keys.map.store == MapStore::Resident
@@ -233,7 +227,7 @@ impl Device {
         }
         if observer.follows() {
             self.flash.note_transfers();
-            self.work.told_merges = self.merges_so_far();
+            self.ftl.leave_untold();
         }
         self.account.observe(observer);
         self.queues.count_fot();
@@ -385,11 +379,19 @@ impl Device {
     ) -> SetId {
         if !self.sets.has_room() {
             self.sets.grow();
-            self.queues.grow(self.sets.capacity());
-            self.work.grow(self.sets.capacity());
-            self.split.grow(self.sets.capacity());
+            self.follow_sets();
         }
-        let flash = &self.flash;
-        self.sets.insert(self.now, number, owner, state, stages, |stage| flash.nominal(stage))
+        self.sets.insert(self.now, number, owner, state, stages)
+    }
+
+    /// Lists that have a place for each set get as many as there is memory for.
+    #[inline]
+    fn follow_sets(&mut self) {
+        let sets = self.sets.capacity();
+        if self.queues.capacity() < sets {
+            self.queues.grow(sets);
+            self.work.grow(sets);
+            self.split.grow(sets);
+        }
     }
 }

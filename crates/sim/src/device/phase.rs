@@ -453,7 +453,11 @@ impl Device {
         }
         if self.ftl.is_paced() {
             self.be_awake();
-            if self.end_resting_jobs() {
+            let mut goes_on = false;
+            for plane in self.ftl.planes() {
+                goes_on |= self.let_ftl(|ftl, lent| ftl.end_resting_job(plane, lent));
+            }
+            if goes_on {
                 self.drain()?;
             }
         }

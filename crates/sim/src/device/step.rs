@@ -5,6 +5,7 @@
 //! channels that have become free choose, then dies whose channel asks for a command take one.
 
 use super::{Device, SimError};
+use crate::ftl::Ftl;
 use crate::metrics::counters::Phase;
 use flashyard_core::units::Time;
 
@@ -46,7 +47,7 @@ impl Device {
         let now = self.now;
         self.admit();
         if self.ftl.may_work_idle(self.phase() == Phase::Idle, now) {
-            self.work_idle();
+            while self.let_ftl(Ftl::work_idle) {}
         }
         if self.queues.has_stirred() || self.flash.limits_power() {
             self.dispatch_stirred();

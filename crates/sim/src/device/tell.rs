@@ -3,13 +3,13 @@
 
 use super::Device;
 use crate::flash::Transfer;
-use crate::ftl::BegunJob;
+use crate::ftl::{BegunJob, Charge};
 use crate::handle::{LineId, RequestId, SetId};
 use crate::observe::{
     ChannelTransfer, Doing, FlushTrigger, FreeBlocks, JobBegan, MergeBegan, OperationBegan,
     OwnCause, OwnWork, Piece, PowerWaited, SetOver,
 };
-use crate::sets::{Mode, Operation, Place, Stage};
+use crate::sets::{Mode, Operation, Place};
 use flashyard_core::units::{DieId, PlaneId, Ppn, Span, Time};
 
 impl Device {
@@ -150,50 +150,30 @@ impl Device {
 
     /// A job of garbage collection begins.
     #[cold]
-    pub(super) fn tell_job(&mut self, plane: PlaneId, begun: &BegunJob) {
+    pub(super) fn tell_job(&mut self, begun: &BegunJob) {
         let event = JobBegan {
             at: self.now,
-            plane,
-            victim: begun.job.victim.get(),
+            plane: begun.plane,
+            victim: begun.victim.get(),
             valid: begun.valid,
-            free_blocks: self.ftl.free_blocks(plane),
+            free_blocks: begun.free_blocks,
             trigger: begun.trigger,
-            request: self.order_of(begun.job.charge),
+            request: self.live_order(begun.charge),
         };
         self.account.tell_job(&event);
     }
 
-    /// A layer has planned merges of a plane.
+    /// The layer of a plane has planned merges.
     #[cold]
-    pub(super) fn tell_merges(&mut self, plane: PlaneId, charge: Option<RequestId>) {
-        let now = self.merges_so_far();
-        let before = std::mem::replace(&mut self.work.told_merges, now);
-        let kinds = std::array::from_fn(|kind| now[kind] - before[kind]);
-        let request = self.order_of(charge);
-        let plane = self.ftl.working_plane(plane);
+    pub(super) fn tell_merges(&mut self, plane: PlaneId, kinds: [u64; 4], charge: Charge) {
+        let request = self.live_order(charge);
         self.account.tell_merge(&MergeBegan { at: self.now, plane, kinds, request });
-    }
-
-    /// Merges since the start, by kind.
-    pub(super) fn merges_so_far(&self) -> [u64; 4] {
-        let counts = self.ftl.all_merges();
-        [counts.switch, counts.partial, counts.full, counts.dead]
     }
 
     /// A set for the device's own work has been made.
     #[cold]
-    pub(super) fn tell_own_work(&mut self, set: SetId) {
-        let state = &self.sets[set];
-        let (plane, stage) = (self.sets.plane(set), self.sets.stage(set));
-        let cause = match stage {
-            Stage::CopyRead | Stage::CopyProgram | Stage::Erase => OwnCause::Job,
-            Stage::EvictRead | Stage::Writeback | Stage::RewriteRead | Stage::RewriteProgram => {
-                OwnCause::Map
-            }
-            _ if self.ftl.is_planned() => OwnCause::Merge(self.ftl.working_plane(plane)),
-            _ => OwnCause::Job,
-        };
-        let request = self.order_of(state.charge);
+    pub(super) fn tell_own_work(&mut self, set: SetId, plane: PlaneId, cause: OwnCause) {
+        let request = self.order_of(self.sets[set].charge);
         let event = OwnWork { at: self.now, set: set.get(), plane, cause, request };
         self.account.tell_own_work(&event);
     }
@@ -201,14 +181,14 @@ impl Device {
     /// A set of a flush has been made; a write whose own program carries it is not one.
     #[cold]
     pub(super) fn tell_flush(&mut self, set: SetId, trigger: FlushTrigger) {
-        let state = &self.sets[set];
-        if state.request.is_some() {
-            return;
+        if self.sets[set].request.is_none() {
+            self.tell_own_work(set, self.sets.plane(set), OwnCause::Flush(trigger));
         }
-        let (plane, cause) = (self.sets.plane(set), OwnCause::Flush(trigger));
-        let request = self.order_of(state.charge);
-        let event = OwnWork { at: self.now, set: set.get(), plane, cause, request };
-        self.account.tell_own_work(&event);
+    }
+
+    /// The order of arrival of a request that is not over.
+    fn live_order(&self, charge: Charge) -> Option<u64> {
+        self.order_of(charge.and_then(|request| self.host.live(request)))
     }
 
     /// The order of arrival of a request.

@@ -33,7 +33,7 @@ pub(super) struct Plan {
     fetches: bool,
     /// The page that a translation layer has given to the program, and the first of the steps that
     /// it has planned behind it.
-    pub(super) target: Option<(Ppn, usize)>,
+    target: Option<(Ppn, usize)>,
 }
 
 impl Plan {
@@ -118,7 +118,10 @@ impl Device {
         if let Some((target, behind)) = plan.target {
             let last = plan.count - 1;
             let ends = plan.stages[last as usize].0 == Stage::Barrier;
-            self.plan_behind(set, target, behind, ends.then_some(last));
+            let (barrier, charge) = (ends.then_some(last), self.charge_of(Some(handle)));
+            self.let_ftl(|ftl, lent| {
+                ftl.write_made(set, (target, behind), barrier, charge, lent);
+            });
         }
         Some(set)
     }
@@ -339,6 +342,39 @@ impl Device {
             return self.plan_layered(plan, handle, lpn, plane);
         }
         plan.push(Stage::Program, plane);
+    }
+
+    /// The same where layers plan, which choose the page and what the program waits for; behind a
+    /// write buffer only when the page is put.
+    fn plan_layered(&mut self, plan: &mut Plan, handle: RequestId, lpn: Lpn, plane: PlaneId) {
+        if self.ftl.plans_flushes() {
+            return self.push_planned_later(plan, plane);
+        }
+        let pending = &self.host[handle];
+        let writes = pending.request.op == RequestOp::Write;
+        // A policy that starts pages may start others in between.
+        let follow = writes && !self.host.policy().by_pages();
+        let left = if follow { pending.pages - 1 - pending.translated } else { 0 };
+        let run = (if writes { pending.pages } else { 1 }, left);
+        let charge = self.charge_of(Some(handle));
+        let write = self.let_ftl(|ftl, lent| ftl.plan_write(lpn, run, charge, lent));
+        for (source, stage, kind) in write.waits.into_iter().flatten() {
+            plan.wait(source, stage, kind);
+        }
+        plan.target = Some((write.target, write.behind));
+        let plane = self.settings.geometry.plane_of(write.target);
+        plan.push(Stage::Program, plane);
+        if write.ends_behind {
+            plan.push(Stage::Barrier, plane);
+        }
+    }
+
+    /// Adds the program of a change that will be planned later.
+    pub(super) fn push_planned_later(&self, plan: &mut Plan, plane: PlaneId) {
+        plan.push(Stage::Program, plane);
+        if self.ftl.merges_first() {
+            plan.push(Stage::Barrier, plane);
+        }
     }
 
     /// With `queue.data_order = "lpn"` the next command waits for the earlier unfinished change.

@@ -1,9 +1,7 @@
 //! Upkeep: work between phases or after the run, on every plane, to its end.
 
 use super::{Device, SimError};
-use crate::ftl::Ftl;
-use crate::observe::Trigger;
-use flashyard_core::units::{PlaneId, Time};
+use flashyard_core::units::Time;
 
 /// Work that nobody has asked for yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +31,7 @@ impl Device {
             Upkeep::Merge => self.merge_all()?,
             Upkeep::FlushMap => self.flush_map()?,
             Upkeep::Collect | Upkeep::Restore if self.ftl.is_raw() => {}
-            Upkeep::Collect => _ = self.collect_once(|_, _| true)?,
+            Upkeep::Collect => _ = self.collect_once(false)?,
             Upkeep::Restore => self.restore_free()?,
         }
         self.see_accesses();
@@ -43,24 +41,24 @@ impl Device {
 
     /// Merges every log block, piece by piece on all planes.
     fn merge_all(&mut self) -> Result<(), SimError> {
-        let planes = self.ftl.planes();
-        while planes.clone().filter(|plane| self.merge_idle(*plane)).count() > 0 {
+        loop {
+            let mut any = false;
+            for plane in self.ftl.planes() {
+                any |= self.let_ftl(|ftl, lent| ftl.merge_idle(plane, lent));
+            }
+            if !any {
+                return Ok(());
+            }
             self.drain()?;
         }
-        Ok(())
     }
 
-    /// Starts a job on every plane that is asked for, and does the work to its end. Returns whether
-    /// there was any.
-    fn collect_once(&mut self, wanted: impl Fn(&Ftl, PlaneId) -> bool) -> Result<bool, SimError> {
+    /// Starts a job on every plane or, to restore them, on those with fewer free blocks than at
+    /// first, and does the work to its end. Returns whether there was any.
+    fn collect_once(&mut self, restores: bool) -> Result<bool, SimError> {
         let jobs = self.account.gc_jobs();
         for plane in self.ftl.planes() {
-            if wanted(&self.ftl, plane) {
-                self.start_job(plane, None, Trigger::Upkeep);
-                if self.ftl.is_busy(plane) {
-                    self.press_job(plane);
-                }
-            }
+            self.let_ftl(|ftl, lent| ftl.collect_to_end(plane, restores, lent));
         }
         self.drain()?;
         Ok(self.account.gc_jobs() > jobs)
@@ -72,7 +70,7 @@ impl Device {
         let geometry = self.settings.geometry;
         let patience = geometry.units_per_block() / geometry.program_units();
         let (mut most, mut fruitless) = (self.ftl.all_free(), 0);
-        while fruitless <= patience && self.collect_once(Ftl::wants_restoring)? {
+        while fruitless <= patience && self.collect_once(true)? {
             let free = self.ftl.all_free();
             fruitless = if free > most { 0 } else { fruitless + 1 };
             most = most.max(free);

@@ -16,7 +16,7 @@ mod timing;
 use crate::config::{Precision, Settings};
 use crate::handle::SetId;
 use crate::sets::track::{DIE_ACCOUNTS, DIE_POWER};
-use crate::sets::{Operation, Place, Stage};
+use crate::sets::{Operation, Place, STAGE_KINDS, Stage};
 use bus::Bus;
 pub(crate) use bus::Request;
 pub(crate) use channel::{Channel, Transfer};
@@ -210,10 +210,9 @@ impl Flash {
 
 /// Times of commands.
 impl Flash {
-    /// The nominal duration of a command; see [`Timing::nominal`].
-    #[inline]
-    pub(crate) const fn nominal(&self, stage: Stage) -> Span {
-        self.timing.nominal(stage)
+    /// The nominal duration of each kind of command; see [`Timing::nominal`].
+    pub(crate) const fn nominal(&self) -> [Span; STAGE_KINDS] {
+        self.timing.nominal()
     }
 
     /// How long the array works on a page.

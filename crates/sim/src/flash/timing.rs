@@ -96,11 +96,10 @@ impl Timing {
         timing
     }
 
-    /// The nominal duration of a command: array and channel, without waiting, on a page of the
-    /// first type, one unit of a read. Nothing for the buffer, the link and a barrier.
-    #[inline]
-    pub(super) const fn nominal(&self, stage: Stage) -> Span {
-        self.nominal[stage as usize]
+    /// The nominal duration of each kind of command: array and channel, without waiting, on a page
+    /// of the first type, one unit of a read. Nothing for the buffer, the link and a barrier.
+    pub(super) const fn nominal(&self) -> [Span; STAGE_KINDS] {
+        self.nominal
     }
 
     /// Nominal durations take their time on the channel from here, by operation and bytes.

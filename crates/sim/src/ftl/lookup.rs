@@ -131,20 +131,6 @@ impl Ftl {
         self.cached().fetched(line, set);
     }
 
-    /// The first map page from `from` on of which something is dirty, the latest set that writes
-    /// it, and whether it is read before it is written.
-    pub(crate) fn next_dirty_map(&self, from: MapPage) -> Option<Evicted> {
-        let cache = self.cache.as_ref()?;
-        let page = cache.next_dirty(from)?;
-        let writer = cache.writer_of_page(page);
-        Some(Evicted { page, writer, reads: self.is_map_readable(page, writer) })
-    }
-
-    /// A set has been made that writes a map page back with everything dirty of it, which stays.
-    pub(crate) fn map_flushed(&mut self, page: MapPage, set: SetId) {
-        self.cached().flush(page, set);
-    }
-
     /// Calls `each` with every logical unit whose entry `set` is the last to write to a map page.
     /// For checks: slow.
     pub(crate) fn covered_entries(&self, page: MapPage, set: SetId, each: impl FnMut(Lpn)) {

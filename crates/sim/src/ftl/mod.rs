@@ -4,10 +4,11 @@
 //! The map of the device and its blocks belong to both kinds: the page map (`page`) gives a
 //! program its page when the program starts, and collects garbage; layers that plan (`planned`)
 //! choose pages when a write is translated. Without translation (`raw`) the host names physical
-//! pages. The room changes its own state and returns what is to
-//! be done; the flows in `device` make the command sets.
+//! pages. The room makes the sets of its own work (`lent`) and says why; what needs other rooms is
+//! listed, and flows in `device` do it.
 
 pub mod cmt;
+mod lent;
 pub mod line_cache;
 mod lookup;
 pub mod map_cache;
@@ -24,16 +25,14 @@ use crate::parts::blocks::Blocks;
 use crate::parts::layer::MergeCounts;
 use crate::sets::Sets;
 use flashyard_core::geometry::Geometry;
-use flashyard_core::units::{BlockId, Lpn, MapPage, PlaneId, Ppn};
+use flashyard_core::units::{Lpn, MapPage, PlaneId, Ppn};
+pub(crate) use lent::{BegunJob, Binding, Charge, Copied, CopyRun, Erased, Lent, Room, Todo};
 use map_cache::MapCache;
 pub(crate) use page::PLANE_BYTES;
 use page::PageFtl;
-pub(crate) use page::job::{BegunJob, Collecting, Job, JobStep};
-pub(crate) use page::moved::{MOVED_BYTES, Moved, Rewrite, map_write};
-pub(crate) use page::room::Binding;
+pub(crate) use page::moved::{MOVED_BYTES, map_write};
 use page_map::{Owner, PageMap};
 use planned::Planned;
-pub(crate) use planned::TaskStep;
 use raw::Raw;
 use study::Study;
 
@@ -46,31 +45,6 @@ enum Scheme {
     Planned(Box<Planned>),
     /// The host: nothing is translated.
     Raw(Box<Raw>),
-}
-
-/// A unit that has been copied.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Copied {
-    /// The logical unit; none for a map page.
-    pub(crate) lpn: Option<Lpn>,
-    pub(crate) from: Ppn,
-    pub(crate) to: Ppn,
-    /// Whether it counts: its source was still the newest.
-    pub(crate) current: bool,
-    /// Whether a job of garbage collection copied it, not a merge.
-    pub(crate) of_job: bool,
-}
-
-/// A block that has been erased.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Erased {
-    pub(crate) block: BlockId,
-    /// Whether it was its last erase.
-    pub(crate) worn_out: bool,
-    /// Whether programs of its plane can find no room any more.
-    pub(crate) no_room: bool,
-    /// Whether a job of garbage collection erased it, not a merge.
-    pub(crate) of_job: bool,
 }
 
 /// The translation layer of a device: its map, its blocks, garbage collection.
@@ -358,19 +332,25 @@ impl Ftl {
     }
 
     /// A copy has been programmed by a set.
-    pub(crate) fn copied(&mut self, set: SetId, sets: &Sets) -> Copied {
+    pub(crate) fn copied(&mut self, set: SetId, lent: &mut Lent<'_>) {
         match self.scheme {
-            Scheme::Page(_) => self.job_copied(set, sets),
-            Scheme::Planned(_) => self.task_copied(sets.plane(set)),
+            Scheme::Page(_) => self.job_copied(set, lent),
+            Scheme::Planned(_) => {
+                let copy = self.task_copied(lent.sets.plane(set));
+                lent.todo.push(Todo::Copied(set, copy));
+            }
             Scheme::Raw(_) => unreachable!("nothing is copied"),
         }
     }
 
     /// A set has erased its block.
-    pub(crate) fn erased(&mut self, set: SetId, sets: &Sets) -> Erased {
+    pub(crate) fn erased(&mut self, set: SetId, lent: &mut Lent<'_>) {
         match self.scheme {
-            Scheme::Page(_) => self.job_erased(sets.plane(set), set),
-            Scheme::Planned(_) => self.task_erased(sets.plane(set)),
+            Scheme::Page(_) => self.job_erased(set, lent),
+            Scheme::Planned(_) => {
+                let erased = self.task_erased(lent.sets.plane(set));
+                lent.todo.push(Todo::Erased(set, erased));
+            }
             Scheme::Raw(_) => unreachable!("the host erases"),
         }
     }
@@ -419,7 +399,7 @@ impl Ftl {
     }
 
     /// Whether a plane has fewer free blocks than when the first phase began, and enough for a job.
-    pub(crate) fn wants_restoring(&self, plane: PlaneId) -> bool {
+    fn wants_restoring(&self, plane: PlaneId) -> bool {
         let before = self.free_at_start[plane.index()];
         let free = self.map.blocks.free_blocks(plane);
         before < u32::MAX && free < before && u64::from(free) > self.gc.reserve_blocks / 2

@@ -4,8 +4,9 @@
 //! something and of which write: a program enters its page there when it is over, and an erase
 //! takes out all pages of its block, in the order in which the die does them.
 
+use super::lent::{Binding, Erased};
 use super::page_map::{Owner, PageMap};
-use super::{Binding, Erased, Ftl, Scheme};
+use super::{Ftl, Scheme};
 use crate::config::{ProgramOrder, Settings};
 use crate::parts::log::none::RawOrder;
 use flashyard_core::geometry::Geometry;

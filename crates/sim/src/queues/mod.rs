@@ -89,6 +89,12 @@ impl Queues {
         }
     }
 
+    /// For how many sets there is room.
+    #[inline]
+    pub(crate) const fn capacity(&self) -> usize {
+        self.neighbours.len()
+    }
+
     /// Makes room for so many sets.
     pub(crate) fn grow(&mut self, sets: usize) {
         self.positions.ready.resize(sets, ABSENT);

@@ -65,6 +65,8 @@ pub(crate) struct Sets {
     /// last.
     ready: Vec<SetId>,
     rows: Rows,
+    /// The nominal duration of each kind of command.
+    nominal: [Span; STAGE_KINDS],
 }
 
 impl Index<SetId> for Sets {
@@ -84,9 +86,14 @@ impl IndexMut<SetId> for Sets {
 }
 
 impl Sets {
-    /// None, on a device with this queue; `reads_are_sought` is whether anybody looks for reads by
-    /// LPN.
-    pub(crate) fn new(geometry: &Geometry, queue: &QueueKeys, reads_are_sought: bool) -> Self {
+    /// None, on a device with this queue, where commands take so long without waiting;
+    /// `reads_are_sought` is whether anybody looks for reads by LPN.
+    pub(crate) fn new(
+        geometry: &Geometry,
+        queue: &QueueKeys,
+        nominal: [Span; STAGE_KINDS],
+        reads_are_sought: bool,
+    ) -> Self {
         Self {
             list: Vec::new(),
             tracks: Vec::new(),
@@ -100,7 +107,15 @@ impl Sets {
             slots: Slots::new(geometry, queue),
             ready: Vec::new(),
             rows: Rows::default(),
+            nominal,
         }
+    }
+
+    /// The nominal duration of a command: array and channel, without waiting. Nothing for the
+    /// buffer, the link and a barrier.
+    #[inline]
+    pub(crate) const fn nominal(&self, stage: Stage) -> Span {
+        self.nominal[stage as usize]
     }
 
     /// How many sets there is memory for.
@@ -141,8 +156,17 @@ impl Sets {
         &mut self.tracks[set.index()]
     }
 
-    /// Adds a set of a request, or of none, with these commands, their nominal durations and this
-    /// place in the order of creation; its account begins at `now`. There must be memory for it.
+    /// Adds a set of the device's own work with these commands.
+    pub(crate) fn add_own(&mut self, now: Time, state: &Set, stages: &[(Stage, PlaneId)]) -> SetId {
+        if !self.has_room() {
+            self.grow();
+        }
+        let number = self.take_number();
+        self.insert(now, number, None, state, stages)
+    }
+
+    /// Adds a set of a request, or of none, with these commands and this place in the order of
+    /// creation; its account begins at `now`. There must be memory for it.
     #[inline]
     pub(crate) fn insert(
         &mut self,
@@ -151,9 +175,8 @@ impl Sets {
         owner: Option<RequestId>,
         state: &Set,
         stages: &[(Stage, PlaneId)],
-        span_of: impl Fn(Stage) -> Span,
     ) -> SetId {
-        let spans = stages.iter().map(|(stage, _)| span_of(*stage));
+        let spans = stages.iter().map(|(stage, _)| self.nominal[*stage as usize]);
         let set = SetId::new(self.graph.insert(number, RequestId::raw(owner), spans));
         let slot = &mut self.list[set.index()];
         *slot = *state;

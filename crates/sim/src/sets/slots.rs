@@ -1,6 +1,6 @@
 //! Slots of the device's queue: which sets have one, and which get one next.
 
-use super::Sets;
+use super::{Mode, Sets};
 use crate::config::{Admission, QueueKeys, SlotsScope};
 use crate::handle::SetId;
 use flashyard_core::geometry::Geometry;
@@ -89,6 +89,22 @@ impl Sets {
     #[inline]
     pub(crate) fn has_slotless(&self) -> bool {
         !self.slots.waiting.is_empty()
+    }
+
+    /// Whether a set that writes or fetches a map page waits for a slot, or for one that does. Only
+    /// rewrites of map pages can come between: flushes do not wait for sets without a slot.
+    pub(crate) fn waits_for_slot(&self, set: SetId) -> bool {
+        let mut at = set;
+        loop {
+            let state = &self[at];
+            if state.request.is_some() {
+                return state.mode == Mode::Slotless && !state.slotted;
+            }
+            match self.first_wait(at) {
+                Some(wait) if state.mode == Mode::Waiting => at = wait.source,
+                _ => return false,
+            }
+        }
     }
 
     /// The last `count` sets that wait for a slot, in the order in which they get one.

@@ -2,7 +2,9 @@
 //! how much of it this period has left.
 
 use crate::config::{GcTiming, Settings};
+use crate::ftl::lent::Lent;
 use crate::ftl::{Ftl, Scheme};
+use crate::observe::Trigger;
 use flashyard_core::units::{PlaneId, Span, Time};
 
 /// Garbage collection in idle times.
@@ -25,6 +27,10 @@ pub(in crate::ftl) struct Idle {
     left: u64,
     next: Time,
     turn: u32,
+    /// How many planes have been looked at in this instant, up to the last one that has begun to
+    /// reclaim a block; nothing between instants.
+    looked: u32,
+    taken: u32,
     /// Planes with background work under way, a bit each, and how many.
     working: Vec<u64>,
     under_way: u32,
@@ -51,6 +57,8 @@ impl Idle {
             left: 0,
             next: Time::ZERO,
             turn: 0,
+            looked: 0,
+            taken: 0,
             working: vec![0; words],
             under_way: 0,
         }
@@ -129,23 +137,78 @@ impl Ftl {
         true
     }
 
-    /// Whether work in idle times is spread over periods.
-    pub(crate) const fn has_idle_period(&self) -> bool {
-        self.idle.period.is_some()
+    /// At the end of an instant at which planes may work because the device is idle: one that may
+    /// want it, or whose turn it is, begins a merge where layers plan, else garbage collection.
+    /// Returns whether there was one, so that another one may follow.
+    pub(crate) fn work_idle(&mut self, lent: &mut Lent<'_>) -> bool {
+        if self.idle.period.is_some() {
+            return self.work_in_period(lent);
+        }
+        let Some(plane) = self.wanting_plane() else {
+            // One that has a job or takes a block will ask again, and layers do one piece of work
+            // in each idle time.
+            self.idle.wanting.fill(0);
+            self.idle.looked = 0;
+            return false;
+        };
+        let was_busy = self.is_busy(plane);
+        self.merge_idle(plane, lent);
+        self.collect(plane, None, lent);
+        if !was_busy && self.is_busy(plane) {
+            self.background_began(plane);
+        }
+        self.idle.looked = plane.get() + 1;
+        true
+    }
+
+    /// The same where each period reclaims a number of blocks: planes that have nothing under way
+    /// reclaim one each, by turns, as far as the period has any left.
+    fn work_in_period(&mut self, lent: &mut Lent<'_>) -> bool {
+        let Some(plane) = self.idle_turn() else {
+            self.idle_turns_over();
+            return false;
+        };
+        if self.reclaim(plane, lent) {
+            self.background_began(plane);
+            self.idle.left -= 1;
+            self.idle.taken = self.idle.looked;
+        } else {
+            self.idle.wanting[plane.index() / 64] &= !(1 << (plane.index() % 64));
+        }
+        true
+    }
+
+    /// Begins to reclaim a block of a plane. Returns whether there is anything to do.
+    fn reclaim(&mut self, plane: PlaneId, lent: &mut Lent<'_>) -> bool {
+        if self.is_planned() {
+            return !self.has_clean_logs(plane) && self.merge_idle(plane, lent);
+        }
+        if self.free_blocks(plane) > self.gc.background_free_blocks {
+            return false;
+        }
+        if !self.is_busy(plane) {
+            self.start_job(plane, None, Trigger::Idle, lent);
+        }
+        let works = self.is_busy(plane);
+        if works {
+            self.press_job(plane, lent);
+        }
+        works
     }
 
     /// The plane that may reclaim a block in this period: the next one by turns that may want it
-    /// and has no work under way, after `passed` that were looked at; and how many have been looked
-    /// at then.
-    pub(crate) fn idle_turn(&self, passed: u32) -> Option<(PlaneId, u32)> {
+    /// and has no work under way.
+    fn idle_turn(&mut self) -> Option<PlaneId> {
         let planes = self.idle.planes;
         let plane = |step: u32| PlaneId::new((self.idle.turn + step) % planes);
         let wants = |plane: PlaneId| {
             let (word, bit) = (plane.index() / 64, 1 << (plane.index() % 64));
             self.idle.wanting[word] & bit != 0 && !self.is_at_work(plane)
         };
-        let step = (passed..planes).find(|&step| wants(plane(step)))?;
-        (self.idle.left > 0).then(|| (plane(step), step + 1))
+        let step = (self.idle.looked..planes).find(|&step| wants(plane(step)))?;
+        let plane = (self.idle.left > 0).then(|| plane(step))?;
+        self.idle.looked = step + 1;
+        Some(plane)
     }
 
     /// Whether a plane has work under way that another piece would have to wait for.
@@ -159,20 +222,11 @@ impl Ftl {
         }
     }
 
-    /// A plane has begun to reclaim a block in this period.
-    pub(crate) fn idle_turn_taken(&mut self) {
-        self.idle.left -= 1;
-    }
-
-    /// A plane has nothing to reclaim now.
-    pub(crate) fn idle_turn_refused(&mut self, plane: PlaneId) {
-        self.idle.wanting[plane.index() / 64] &= !(1 << (plane.index() % 64));
-    }
-
-    /// The planes have had their turns in this instant, the last one after so many others.
-    pub(crate) fn idle_turns_over(&mut self, passed: u32) {
+    /// The planes have had their turns in this instant.
+    fn idle_turns_over(&mut self) {
         let idle = &mut self.idle;
-        idle.turn = (idle.turn + passed) % idle.planes;
+        idle.turn = (idle.turn + idle.taken) % idle.planes;
+        (idle.looked, idle.taken) = (0, 0);
         // A period of which nothing was used goes on until something can be.
         let used = idle.left < idle.blocks;
         if used && idle.wanting.iter().any(|planes| *planes != 0) {
@@ -180,25 +234,20 @@ impl Ftl {
         }
     }
 
-    /// Whether a plane of a page map has few enough free blocks for work in idle times.
-    pub(crate) fn is_below_target(&self, plane: PlaneId) -> bool {
-        self.free_blocks(plane) <= self.gc.background_free_blocks
-    }
-
     /// Background work of a plane has begun.
-    pub(crate) fn background_began(&mut self, plane: PlaneId) {
+    pub(in crate::ftl) fn background_began(&mut self, plane: PlaneId) {
         let (word, bit) = (plane.index() / 64, 1 << (plane.index() % 64));
         self.idle.under_way += u32::from(self.idle.working[word] & bit == 0);
         self.idle.working[word] |= bit;
     }
 
     /// The plane that stands for the layer of a plane in idle times.
-    pub(crate) fn working_plane(&self, plane: PlaneId) -> PlaneId {
+    pub(in crate::ftl) fn working_plane(&self, plane: PlaneId) -> PlaneId {
         if self.spans_planes() { PlaneId::new(0) } else { plane }
     }
 
     /// The work of a plane is over. Returns whether it had begun in the background.
-    pub(crate) fn background_over(&mut self, plane: PlaneId) -> bool {
+    pub(in crate::ftl) fn background_over(&mut self, plane: PlaneId) -> bool {
         if self.idle.under_way == 0 {
             return false;
         }
@@ -214,16 +263,10 @@ impl Ftl {
         self.idle.under_way
     }
 
-    /// The first plane from `from` on that may want work.
-    pub(crate) fn wanting_plane(&self, from: u32) -> Option<PlaneId> {
+    /// The first plane that may want work, of those that were not looked at.
+    fn wanting_plane(&self) -> Option<PlaneId> {
         let wants = |plane: &usize| self.idle.wanting[plane / 64] & (1 << (plane % 64)) != 0;
-        let found = (from as usize..self.idle.planes as usize).find(wants);
+        let found = (self.idle.looked as usize..self.idle.planes as usize).find(wants);
         found.map(PlaneId::from_index)
-    }
-
-    /// Every plane has worked: one that has a job or takes a block will ask again, and layers do
-    /// one piece of work in each idle time.
-    pub(crate) fn idle_work_begun(&mut self) {
-        self.idle.wanting.fill(0);
     }
 }

@@ -7,16 +7,18 @@
 //! a job with one free block. Where collection is paced, a job copies a program unit at a time and
 //! rests while its plane has the spare space that it is kept at.
 
-use super::job::{BegunJob, Collecting, Job, JobStep};
+use super::job::{Job, JobStep};
 use super::pacing;
 use crate::config::GcStart;
+use crate::ftl::lent::{BegunJob, Charge, Copied, Erased, Lent, Room, Todo};
 use crate::ftl::page_map::Owner;
-use crate::ftl::{Copied, Erased, Ftl, Scheme};
-use crate::handle::{RequestId, SetId};
-use crate::observe::Trigger;
+use crate::ftl::{Ftl, Scheme};
+use crate::handle::SetId;
+use crate::observe::{OwnCause, Trigger};
 use crate::parts::blocks::Freed;
-use crate::sets::Sets;
-use flashyard_core::units::{BlockId, PlaneId, Time};
+use crate::sets::{Mode, Set, Stage, Wait};
+use flashyard_core::graph::EdgeKind;
+use flashyard_core::units::{BlockId, PlaneId, Ppn, Span};
 
 /// Jobs, as a multiple of the blocks of a plane, that may pass before a waiting program must have
 /// found room.
@@ -26,41 +28,82 @@ const ROUNDS_WITHOUT_ROOM: u64 = 8;
 /// map pages behind it, take the room that the program waits for.
 const ROUNDS_LEVELLING: u32 = 8;
 
-/// Whether jobs start, and which.
+/// When jobs start, and which.
 impl Ftl {
-    /// What a plane does that has taken a block, or whose job is over. `ended` is whether the last
-    /// request has been answered.
-    pub(crate) fn collecting(&mut self, plane: PlaneId, now: Time, ended: bool) -> Collecting {
+    /// A plane has taken a block, or its job is over: it starts a job if it is short of free
+    /// blocks, and a job that rests goes on. `charge` is the request whose program took space.
+    pub(crate) fn collect(&mut self, plane: PlaneId, charge: Charge, lent: &mut Lent<'_>) {
         self.idle.note(plane);
-        let Scheme::Page(page) = &self.scheme else { return Collecting::Nothing };
+        let Scheme::Page(page) = &self.scheme else { return };
         match page.planes[plane.index()].job {
-            None => self.trigger(plane, now, ended).map_or(Collecting::Nothing, Collecting::Start),
-            Some(job) if job.rests() && self.is_paced() => Collecting::GoOn,
-            _ => Collecting::Nothing,
+            None => {
+                if let Some(trigger) = self.trigger(plane, lent) {
+                    self.start_job(plane, charge, trigger, lent);
+                }
+            }
+            Some(job) if job.rests() && self.is_paced() => self.copy_more(plane, lent),
+            _ => {}
         }
     }
 
-    /// The same for a plane whose program has found no room.
-    pub(crate) fn collecting_for_room(
-        &mut self,
-        plane: PlaneId,
-        now: Time,
-        ended: bool,
-    ) -> Collecting {
+    /// The program of a request, or of none, has taken a block.
+    pub(crate) fn block_taken(&mut self, plane: PlaneId, charge: Charge, lent: &mut Lent<'_>) {
+        self.note_allocator(plane, charge);
+        self.collect(plane, charge, lent);
+    }
+
+    /// With pacing, a program of a request begins, which owes copies to the job of its plane.
+    pub(crate) fn program_begins(&mut self, plane: PlaneId, charge: Charge, lent: &mut Lent<'_>) {
+        // A victim that was given up makes the plane less short than it looks.
+        self.block_taken(plane, charge, lent);
+        self.owe(plane);
+    }
+
+    /// A program has found no room on its plane: it waits for the erase that garbage collection of
+    /// the plane works towards, or goes to another plane where this one has more valid data than it
+    /// can collect.
+    pub(crate) fn seek_room(&mut self, set: SetId, charge: Charge, lent: &mut Lent<'_>) -> Room {
+        let (plane, stage) = (lent.sets.plane(set), lent.sets.stage(set));
+        if self.blocks_collection(stage) {
+            return Room::NoReserve;
+        }
+        if let Some(other) = self.other_plane(set, lent.sets) {
+            return Room::Elsewhere(other);
+        }
         let early = self.gc.start == GcStart::Early && !self.is_paced();
-        if early || self.page().planes[plane.index()].job.is_some() {
-            self.collecting(plane, now, ended)
+        if early || self.is_busy(plane) {
+            self.collect(plane, charge, lent);
         } else {
-            Collecting::Start(Trigger::Needed)
+            self.start_job(plane, charge, Trigger::Needed, lent);
+        }
+        if !self.is_busy(plane) {
+            return Room::None;
+        }
+        let eraser = self.press_job(plane, lent);
+        self.page_mut().plane_mut(plane).programs_wait = true;
+        let wait = Wait { source: eraser, stage: 0, kind: EdgeKind::Room };
+        lent.todo.push(Todo::Wait(set, lent.sets.commands_over(set), wait));
+        Room::Awaited
+    }
+
+    /// Collects one victim of a plane to the end, if one gains; where asked for, only on a plane
+    /// that has fewer free blocks than when the first phase began.
+    pub(crate) fn collect_to_end(&mut self, plane: PlaneId, restores: bool, lent: &mut Lent<'_>) {
+        if restores && !self.wants_restoring(plane) {
+            return;
+        }
+        self.start_job(plane, None, Trigger::Upkeep, lent);
+        if self.is_busy(plane) {
+            self.press_job(plane, lent);
         }
     }
 
     /// Why a plane collects garbage without being asked to, if it does.
-    fn trigger(&self, plane: PlaneId, now: Time, ended: bool) -> Option<Trigger> {
+    fn trigger(&self, plane: PlaneId, lent: &Lent<'_>) -> Option<Trigger> {
         let free = self.free_blocks(plane);
         let (short, trigger) = if let Some(behind) = self.is_behind(plane) {
             // Behind the last request a job starts only where a program needs its room.
-            (behind && !ended, Trigger::Pace)
+            (behind && !lent.ended, Trigger::Pace)
         } else {
             let few = free <= self.gc.soft_free_blocks;
             (self.gc.start == GcStart::Early && few, Trigger::FewBlocks)
@@ -68,32 +111,21 @@ impl Ftl {
         if short {
             return Some(trigger);
         }
-        self.is_idle_short(free, now).then_some(Trigger::Idle)
+        self.is_idle_short(free, lent.now).then_some(Trigger::Idle)
     }
 
     /// Starts a job on a plane without one, for the reason `trigger` unless it levels wear; none
     /// where no block gains, or where so many blocks are worn out that copies would find no room.
-    pub(crate) fn begin_job(
+    pub(super) fn start_job(
         &mut self,
         plane: PlaneId,
-        charge: Option<RequestId>,
+        charge: Charge,
         trigger: Trigger,
-    ) -> Option<BegunJob> {
-        let (victim, levels, searches) = self.next_victim(plane)?;
+        lent: &mut Lent<'_>,
+    ) {
+        let Some((victim, levels, searches)) = self.next_victim(plane) else { return };
         let valid = self.map.blocks.valid_units(victim);
-        let mut job = Job {
-            victim,
-            next_unit: 0,
-            copies: 0,
-            eraser: None,
-            charge,
-            levels,
-            ratio: 0,
-            gate: None,
-            presses: false,
-            found: false,
-            erases: false,
-        };
+        let mut job = Job::new(victim, charge, levels);
         if self.is_paced() {
             let units = self.geometry.units_per_block();
             job.next_unit = self.map.next_valid(victim, 0).map_or(units, |(unit, ..)| unit);
@@ -103,7 +135,48 @@ impl Ftl {
         state.last_levelled = levels;
         state.job = Some(job);
         let trigger = if levels { Trigger::Wear } else { trigger };
-        Some(BegunJob { job, trigger, valid, searches })
+        let free_blocks = self.free_blocks(plane);
+        let begun = BegunJob { plane, victim, valid, free_blocks, searches, trigger, charge };
+        lent.todo.push(Todo::Began(begun));
+        let eraser = (!self.is_paced()).then(|| self.new_eraser(plane, charge, lent));
+        let search = self.search_time(searches);
+        if search.is_zero() {
+            return self.search_over(plane, lent);
+        }
+        if let Some(eraser) = eraser {
+            lent.todo.push(Todo::Rest(eraser, Mode::Firmware));
+        }
+        lent.todo.push(Todo::Search(plane, search));
+    }
+
+    /// How long it takes to look at so many candidates for victims.
+    pub(in crate::ftl) const fn search_time(&self, searches: u64) -> Span {
+        Span::from_ns(searches.saturating_mul(self.gc.search_us.as_ns()))
+    }
+
+    /// The victim of a plane's job has been found: its commands begin.
+    pub(crate) fn search_over(&mut self, plane: PlaneId, lent: &mut Lent<'_>) {
+        self.job_mut(plane).found = true;
+        self.copy_more(plane, lent);
+        if !self.is_paced() {
+            lent.go_on(self.job(plane).eraser());
+        }
+    }
+
+    /// Makes the set that erases the victim of a plane's job.
+    pub(super) fn new_eraser(
+        &mut self,
+        plane: PlaneId,
+        charge: Charge,
+        lent: &mut Lent<'_>,
+    ) -> SetId {
+        let job = self.page_mut().job_mut(plane);
+        let (victim, levels) = (job.victim, job.levels);
+        let ppn = Some(self.geometry.unit_of(victim, 0));
+        let state = Set { ppn, levels, ..Set::VACANT };
+        let eraser = lent.own_set(charge, OwnCause::Job, &state, &[(Stage::Erase, plane)]);
+        self.job_mut(plane).eraser = Some(eraser);
+        eraser
     }
 
     /// Takes the next victim of a plane out of its full blocks: the one that an earlier job has
@@ -133,28 +206,61 @@ impl Ftl {
 impl Ftl {
     /// The job of a plane.
     #[inline]
-    pub(crate) fn job(&self, plane: PlaneId) -> &Job {
+    pub(super) fn job(&self, plane: PlaneId) -> &Job {
         self.page().planes[plane.index()].job.as_ref().expect("a job is under way")
     }
 
     #[inline]
     pub(super) fn job_mut(&mut self, plane: PlaneId) -> &mut Job {
-        self.page_mut().plane_mut(plane).job.as_mut().expect("a job is under way")
+        self.page_mut().job_mut(plane)
     }
 
-    /// The set that erases the victim of a plane's job has been made.
-    pub(crate) fn eraser_made(&mut self, plane: PlaneId, eraser: SetId) {
-        self.job_mut(plane).eraser = Some(eraser);
+    /// Copies the next valid units of the victim, as many at a time as fill a program unit; after
+    /// the last one its map pages are rewritten. With pacing one program unit follows the other, as
+    /// long as the plane wants copies.
+    pub(super) fn copy_more(&mut self, plane: PlaneId, lent: &mut Lent<'_>) {
+        if !self.wants_copies(plane, lent) {
+            return;
+        }
+        loop {
+            match self.next_step(plane) {
+                JobStep::Copy { job, source, owner } => {
+                    self.new_copy(plane, &job, (source, owner), lent);
+                }
+                JobStep::Erase if self.is_paced() => return self.erase_paced(plane, lent),
+                JobStep::Erase => return self.rewrite_moved_maps(plane, lent),
+                JobStep::Nothing => return,
+            }
+        }
     }
 
-    /// The victim of a plane's job has been found.
-    pub(crate) fn victim_found(&mut self, plane: PlaneId) {
-        self.job_mut(plane).found = true;
+    /// Makes the set that copies a unit.
+    fn new_copy(
+        &self,
+        plane: PlaneId,
+        job: &Job,
+        (source, owner): (Ppn, Owner),
+        lent: &mut Lent<'_>,
+    ) {
+        let stages = [(Stage::CopyRead, plane), (Stage::CopyProgram, plane)];
+        let paced = self.is_paced();
+        let charge = if paced { self.last_allocator(plane) } else { job.charge };
+        let copy = lent.own_set(charge, OwnCause::Job, &Set::VACANT, &stages);
+        let state = &mut lent.sets[copy];
+        (state.source, state.levels) = (Some(source), job.levels);
+        match owner {
+            Owner::Data(lpn) => state.lpn = lpn,
+            Owner::Map(page) => (state.map_page, state.copies_map) = (page, true),
+        }
+        if !paced {
+            lent.wait(job.eraser(), copy, 1, EdgeKind::Gc);
+        }
+        lent.go_on(copy);
     }
 
     /// The next step of a plane's job: at most as many copies at a time as fill a program unit.
     #[inline]
-    pub(crate) fn next_step(&mut self, plane: PlaneId) -> JobStep {
+    fn next_step(&mut self, plane: PlaneId) -> JobStep {
         let paced = self.is_paced();
         let most = self.geometry.program_units();
         let Scheme::Page(page) = &mut self.scheme else { unreachable!("layers have no jobs") };
@@ -170,7 +276,7 @@ impl Ftl {
                 job.next_unit = self.geometry.units_per_block();
                 job.erases = true;
             }
-            return JobStep::Erase(*job);
+            return JobStep::Erase;
         };
         job.next_unit = unit + 1;
         job.copies += 1;
@@ -180,9 +286,9 @@ impl Ftl {
         JobStep::Copy { job: *job, source, owner }
     }
 
-    /// A copy of a job has been programmed by a set.
-    pub(in crate::ftl) fn job_copied(&mut self, set: SetId, sets: &Sets) -> Copied {
-        let (plane, state) = (sets.plane(set), &sets[set]);
+    /// A copy of a job has been programmed by a set: it counts if its source is still the newest.
+    pub(in crate::ftl) fn job_copied(&mut self, set: SetId, lent: &mut Lent<'_>) {
+        let (plane, state) = (lent.sets.plane(set), &lent.sets[set]);
         let (from, to) = (state.source.expect("a copy has a source"), state.ppn.expect("a page"));
         let lpn = (!state.copies_map).then_some(state.lpn);
         let owner = lpn.map_or(Owner::Map(state.map_page), Owner::Data);
@@ -195,21 +301,36 @@ impl Ftl {
         if let Some(pacing) = &mut self.page_mut().pacing {
             pacing.paid(plane);
         }
-        Copied { lpn, from, to, current, of_job: true }
+        lent.todo.push(Todo::Copied(set, Copied { lpn, from, to, current, of_job: true }));
+        if let Some(lpn) = lpn.filter(|_| current && self.has_cache()) {
+            let cached = self.entry_moved(plane, lpn, lent.sets);
+            lent.todo.push(Todo::EntryMoved(lpn, cached));
+        }
+        self.copy_more(plane, lent);
     }
 
-    /// The victim of a plane's job has been erased by this set.
-    pub(in crate::ftl) fn job_erased(&mut self, plane: PlaneId, eraser: SetId) -> Erased {
+    /// The victim of a plane's job has been erased by this set; the next job starts if blocks are
+    /// still short.
+    pub(in crate::ftl) fn job_erased(&mut self, set: SetId, lent: &mut Lent<'_>) {
+        let plane = lent.sets.plane(set);
         let state = self.page_mut().plane_mut(plane);
         let job = state.job.take().expect("an erase belongs to a job");
-        assert_eq!(job.eraser, Some(eraser), "another job erases this block");
+        assert_eq!(job.eraser, Some(set), "another job erases this block");
         let waits = std::mem::take(&mut state.programs_wait);
         state.rounds_without_room += u32::from(waits);
         let rounds = u64::from(state.rounds_without_room);
         let patience = ROUNDS_WITHOUT_ROOM * u64::from(self.geometry.blocks_per_plane);
         let worn_out = self.map.blocks.erased(job.victim) == Freed::WornOut;
         let no_room = (worn_out && !self.can_hold(plane)) || (waits && rounds > patience);
-        Erased { block: job.victim, worn_out, no_room, of_job: true }
+        let erased = Erased { block: job.victim, worn_out, no_room, of_job: true };
+        lent.todo.push(Todo::Erased(set, erased));
+        let in_background = self.background_over(plane);
+        if !no_room && !lent.ended {
+            self.collect(plane, self.last_allocator(plane), lent);
+            if in_background && self.is_busy(plane) {
+                self.background_began(plane);
+            }
+        }
     }
 
     /// Whether the blocks of a plane that are not worn out have room for its valid units and for
@@ -221,18 +342,15 @@ impl Ftl {
         self.map.blocks.valid_of_plane(plane) <= most
     }
 
-    /// A program waits for the erase of a plane's job.
-    pub(crate) fn program_waits(&mut self, plane: PlaneId) {
-        self.page_mut().plane_mut(plane).programs_wait = true;
-    }
-
-    /// The request whose program last took space from a plane, and its order.
-    pub(crate) fn last_allocator(&self, plane: PlaneId) -> Option<(RequestId, u64)> {
+    /// The request whose program took space from a plane last.
+    pub(super) fn last_allocator(&self, plane: PlaneId) -> Charge {
         self.page().planes[plane.index()].last_allocator
     }
 
-    /// The program of a request has taken space from a plane.
-    pub(crate) fn allocated(&mut self, plane: PlaneId, request: RequestId, order: u64) {
-        self.page_mut().plane_mut(plane).last_allocator = Some((request, order));
+    /// A request, or none, has taken space from a plane.
+    fn note_allocator(&mut self, plane: PlaneId, charge: Charge) {
+        if charge.is_some() {
+            self.page_mut().plane_mut(plane).last_allocator = charge;
+        }
     }
 }

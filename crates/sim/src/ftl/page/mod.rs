@@ -1,7 +1,7 @@
 //! The half of a page map: garbage collection of its planes, and the planes that writes go to.
 
 pub(super) mod idle;
-pub(super) mod job;
+mod job;
 mod jobs;
 pub(super) mod moved;
 mod paced;
@@ -10,7 +10,7 @@ mod place;
 pub(super) mod room;
 
 use crate::config::Settings;
-use crate::handle::RequestId;
+use crate::ftl::lent::Charge;
 use crate::saved::saved;
 use flashyard_core::units::PlaneId;
 use job::Job;
@@ -24,7 +24,7 @@ pub(super) struct Plane {
     /// Moved data whose map entries are not cached.
     moved: Vec<Moved>,
     /// The request whose program last took a free block, and its order.
-    last_allocator: Option<(RequestId, u64)>,
+    last_allocator: Charge,
     /// Whether programs wait for the erase of the job.
     programs_wait: bool,
     /// How many erases in a row gave a host write no room.
@@ -79,6 +79,11 @@ impl PageFtl {
         if let Some(pacing) = &mut self.pacing {
             pacing.begin_phase();
         }
+    }
+
+    #[inline]
+    fn job_mut(&mut self, plane: PlaneId) -> &mut Job {
+        self.plane_mut(plane).job.as_mut().expect("a job is under way")
     }
 
     #[inline]

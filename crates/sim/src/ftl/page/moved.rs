@@ -3,10 +3,13 @@
 
 use crate::config::MovedEntries;
 use crate::ftl::Ftl;
+use crate::ftl::lent::{Charge, Lent, Todo};
 use crate::ftl::line_cache::Lookup;
 use crate::ftl::map_cache::MapCache;
 use crate::handle::SetId;
-use crate::sets::{Mode, Sets, Stage, Wait};
+use crate::observe::OwnCause;
+use crate::sets::{Mode, Set, Sets, Stage, Wait};
+use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::{Lpn, MapPage, PlaneId};
 
 /// A moved unit whose map page is to be rewritten: the page, its place among the moved ones of the
@@ -15,29 +18,6 @@ pub(crate) type Moved = (MapPage, u32, Lpn);
 
 /// Bytes of a moved unit.
 pub(crate) const MOVED_BYTES: u64 = size_of::<Moved>() as u64;
-
-/// How the entries of moved units of one map page get to flash.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Rewrite {
-    /// By a write of the page that is planned already.
-    Joins {
-        /// The set that writes the page.
-        writer: SetId,
-        /// Whether it is a rewrite for garbage collection.
-        is_rewrite: bool,
-    },
-    /// By a new rewrite of the page.
-    New {
-        /// The page.
-        page: MapPage,
-        /// Whether the page is read before.
-        reads: bool,
-        /// The set that writes the page next, after the rewrite.
-        before: Option<SetId>,
-        /// The set whose write of the page comes before the rewrite.
-        after: Option<SetId>,
-    },
-}
 
 /// Where among the commands of a set that writes a map page the program is.
 pub(crate) fn map_write(sets: &Sets, set: SetId) -> u8 {
@@ -65,6 +45,14 @@ fn takes_rewrites(sets: &Sets, writer: SetId) -> bool {
         && sets[writer].mode != Mode::Running
 }
 
+/// A set that writes a map page begins behind an earlier write of it.
+fn wait_for_writer(set: SetId, writer: Option<SetId>, lent: &mut Lent<'_>) {
+    if let Some(writer) = writer {
+        let stage = map_write(lent.sets, writer);
+        lent.wait(set, writer, stage, EdgeKind::MapWriteback);
+    }
+}
+
 impl Ftl {
     /// The cache of a map on flash.
     #[inline]
@@ -74,7 +62,7 @@ impl Ftl {
 
     /// The map entry of a moved unit changes: at once, which the answer says, or on flash after the
     /// copies.
-    pub(crate) fn entry_moved(&mut self, plane: PlaneId, lpn: Lpn, sets: &Sets) -> bool {
+    pub(super) fn entry_moved(&mut self, plane: PlaneId, lpn: Lpn, sets: &Sets) -> bool {
         let taken = self.takes_along(plane, lpn, sets);
         if !taken {
             let page = self.cached().map_page(lpn);
@@ -131,21 +119,29 @@ impl Ftl {
             && sets.first_wait(set).is_some_and(is_eraser)
     }
 
-    /// Whether the erase of a victim waits for the rewrites of map pages.
-    pub(crate) const fn erases_after_map(&self) -> bool {
-        self.study.erase_after_map
-    }
-
     /// Whether a map page can be read: it has been written, or is going to be, or never-written
     /// ones are read all the same.
     pub(in crate::ftl) fn is_map_readable(&self, page: MapPage, writer: Option<SetId>) -> bool {
         self.study.reads_unwritten || writer.is_some() || self.map.lookup_map(page).is_some()
     }
 
+    /// Reads and programs each map page with entries of data that the job of a plane has moved
+    /// once.
+    pub(super) fn rewrite_moved_maps(&mut self, plane: PlaneId, lent: &mut Lent<'_>) {
+        let (moved, updated) = self.take_moved(plane, lent.sets);
+        lent.todo.push(Todo::EntriesCached(updated));
+        for entries in moved.chunk_by(|a, b| a.0 == b.0) {
+            self.rewrite_map(plane, entries, lent);
+        }
+        // The next job takes the list again.
+        let list = &mut self.page_mut().plane_mut(plane).moved;
+        *list = moved;
+        list.clear();
+    }
+
     /// Takes the units that a plane's job has moved and that need a rewrite of their map pages, in
     /// the order of rewriting, and how many need none because their entries are updated by now.
-    /// [`Self::return_moved`] must follow.
-    pub(crate) fn take_moved(&mut self, plane: PlaneId, sets: &Sets) -> (Vec<Moved>, u64) {
+    fn take_moved(&mut self, plane: PlaneId, sets: &Sets) -> (Vec<Moved>, u64) {
         let mut moved = std::mem::take(&mut self.page_mut().plane_mut(plane).moved);
         let count = moved.len();
         // A line that was fetched since the copy holds the old entry: it is updated there.
@@ -164,38 +160,49 @@ impl Ftl {
         (moved, updated as u64)
     }
 
-    /// Gives the list of moved units back to its plane, for the next job.
-    pub(crate) fn return_moved(&mut self, plane: PlaneId, mut moved: Vec<Moved>) {
-        moved.clear();
-        self.page_mut().plane_mut(plane).moved = moved;
-    }
-
-    /// How the entries of moved units of one map page get to flash. A rewrite of the page that has
-    /// not begun takes them along, and so does a write of it that may wait for this job.
-    pub(crate) fn plan_rewrite(
-        &mut self,
-        plane: PlaneId,
-        entries: &[Moved],
-        sets: &Sets,
-    ) -> Rewrite {
+    /// The entries of moved units of one map page get to flash. A rewrite of the page that has not
+    /// begun takes them along, and so does a write of it that may wait for this job.
+    fn rewrite_map(&mut self, plane: PlaneId, entries: &[Moved], lent: &mut Lent<'_>) {
         let page = entries[0].0;
         let writer = self.cached().writer_of_page(page);
-        let before = writer.filter(|&writer| self.comes_behind(writer, plane, sets));
+        let before = writer.filter(|&writer| self.comes_behind(writer, plane, lent.sets));
         if let Some(writer) = writer
             && before.is_none()
-            && (takes_rewrites(sets, writer) || self.may_wait_for_erase(writer, sets))
+            && (takes_rewrites(lent.sets, writer) || self.may_wait_for_erase(writer, lent.sets))
         {
             for &(_, _, lpn) in entries {
                 self.cached().join(lpn, writer);
             }
-            return Rewrite::Joins { writer, is_rewrite: is_rewrite(sets, writer) };
+            if is_rewrite(lent.sets, writer) {
+                self.erase_behind(plane, writer, lent);
+            }
+            return;
         }
         let reads = self.is_map_readable(page, writer);
-        Rewrite::New { page, reads, before, after: writer.filter(|_| before.is_none()) }
+        let set = self.map_set(page, self.job(plane).charge, (Stage::RewriteRead, reads), lent);
+        self.enter_rewrite(set, before, entries);
+        wait_for_writer(set, writer.filter(|_| before.is_none()), lent);
+        self.erase_behind(plane, set, lent);
+        lent.go_on(set);
     }
 
-    /// A set has been made that rewrites the map page of these entries, `before` another one.
-    pub(crate) fn rewrite_planned(&mut self, set: SetId, before: Option<SetId>, entries: &[Moved]) {
+    /// Makes a set that writes a map page, whose first command reads it if it `reads`.
+    fn map_set(
+        &self,
+        page: MapPage,
+        charge: Charge,
+        (read, reads): (Stage, bool),
+        lent: &mut Lent<'_>,
+    ) -> SetId {
+        let plane = self.plane_of_map(page);
+        let write = if read == Stage::EvictRead { Stage::Writeback } else { Stage::RewriteProgram };
+        let stages = [(read, plane), (write, plane)];
+        let state = Set { map_page: page, ..Set::VACANT };
+        lent.own_set(charge, OwnCause::Map, &state, &stages[usize::from(!reads)..])
+    }
+
+    /// A set rewrites the map page of these entries, `before` another one.
+    fn enter_rewrite(&mut self, set: SetId, before: Option<SetId>, entries: &[Moved]) {
         let cache = self.cached();
         match before {
             Some(later) => cache.rewrite_before(entries[0].0, set, later),
@@ -208,6 +215,27 @@ impl Ftl {
                 cache.rewrite_entry(lpn, later);
             }
         }
+    }
+
+    /// With `gc.erase_after_map` the victim of a job is erased behind a rewrite.
+    fn erase_behind(&self, plane: PlaneId, rewrite: SetId, lent: &mut Lent<'_>) {
+        if self.study.erase_after_map {
+            let stage = map_write(lent.sets, rewrite);
+            lent.wait(self.job(plane).eraser(), rewrite, stage, EdgeKind::Gc);
+        }
+    }
+
+    /// Writes the first map page from `from` on back of which something is dirty, which stays.
+    /// Returns the page behind it, if there was one.
+    pub(crate) fn flush_map(&mut self, from: MapPage, lent: &mut Lent<'_>) -> Option<MapPage> {
+        let page = self.cache.as_ref()?.next_dirty(from)?;
+        let writer = self.cached().writer_of_page(page);
+        let reads = self.is_map_readable(page, writer);
+        let set = self.map_set(page, None, (Stage::EvictRead, reads), lent);
+        self.cached().flush(page, set);
+        wait_for_writer(set, writer, lent);
+        lent.go_on(set);
+        Some(MapPage::new(page.get() + 1))
     }
 
     /// Whether a pending write of a map page comes behind a rewrite for the job of a plane, because

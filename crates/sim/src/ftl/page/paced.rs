@@ -1,20 +1,13 @@
 //! Pacing: when jobs go on, which programs wait, and what a die takes next.
 
-use super::job::Job;
 use super::pacing::Pacing;
+use crate::ftl::lent::{Lent, Todo};
 use crate::ftl::{Ftl, Scheme};
-use crate::handle::{RequestId, SetId};
-use crate::sets::{Mode, Sets, Stage};
-use flashyard_core::units::{DieId, PlaneId, Time};
-
-/// A victim that its job has given up.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct GivenUp {
-    /// Whether the job levelled wear.
-    pub(crate) levels: bool,
-    /// Valid units of the victim.
-    pub(crate) valid: u32,
-}
+use crate::handle::SetId;
+use crate::observe::OwnCause;
+use crate::sets::{Mode, Set, Sets, Stage};
+use flashyard_core::graph::EdgeKind;
+use flashyard_core::units::{DieId, PlaneId};
 
 impl Ftl {
     #[inline]
@@ -45,7 +38,7 @@ impl Ftl {
     }
 
     /// The program of a plane begins: its units owe copies to the job of the plane.
-    pub(crate) fn owe(&mut self, plane: PlaneId) {
+    pub(super) fn owe(&mut self, plane: PlaneId) {
         let spare = self.spare(plane);
         let page = self.page_mut();
         if let (Some(job), Some(pacing)) = (&page.planes[plane.index()].job, &mut page.pacing) {
@@ -57,11 +50,11 @@ impl Ftl {
     /// With pacing its copies come a program unit at a time, while somebody waits for its erase,
     /// the plane is behind, or collects in the background; a job that is not over when all requests
     /// have `ended` rests.
-    pub(crate) fn wants_copies(&self, plane: PlaneId, now: Time, ended: bool) -> bool {
+    pub(super) fn wants_copies(&self, plane: PlaneId, lent: &Lent<'_>) -> bool {
         let Some(behind) = self.is_behind(plane) else { return true };
         let job = self.job(plane);
         let free = self.free_blocks(plane);
-        let wants = job.presses || (!ended && (behind || self.is_idle_short(free, now)));
+        let wants = job.presses || (!lent.ended && (behind || self.is_idle_short(free, lent.now)));
         wants && job.copies == 0
     }
 
@@ -116,45 +109,58 @@ impl Ftl {
         }
     }
 
-    /// Somebody waits for the erase of a plane's job, which rests no more.
-    pub(crate) fn press(&mut self, plane: PlaneId) -> Job {
+    /// Somebody waits for the erase of a plane's job, which rests no more. Returns the set of the
+    /// erase. A job with pacing makes it when its copies are over, or here: then the erase waits
+    /// for a gate that stands for the copies.
+    pub(super) fn press_job(&mut self, plane: PlaneId, lent: &mut Lent<'_>) -> SetId {
         let job = self.job_mut(plane);
         job.presses = true;
-        *job
+        if let Some(eraser) = job.eraser {
+            return eraser;
+        }
+        let rests = job.rests();
+        let eraser = self.new_eraser(plane, self.last_allocator(plane), lent);
+        let stages = [(Stage::Barrier, plane)];
+        let gate = lent.own_set(None, OwnCause::Job, &Set::VACANT, &stages);
+        lent.wait(eraser, gate, 0, EdgeKind::Gc);
+        lent.todo.push(Todo::Rest(gate, Mode::Collecting));
+        lent.todo.push(Todo::Rest(eraser, Mode::Waiting));
+        self.job_mut(plane).gate = Some(gate);
+        if rests {
+            self.copy_more(plane, lent);
+        }
+        eraser
     }
 
-    /// The eraser of a pressed job waits for a gate that stands for its copies.
-    pub(crate) fn gate_made(&mut self, plane: PlaneId, eraser: SetId, gate: SetId) {
-        let job = self.job_mut(plane);
-        (job.eraser, job.gate) = (Some(eraser), Some(gate));
-    }
-
-    /// All copies of a job with pacing are over. It is charged to `charge` from now on; returns it
-    /// with the gate that opens.
-    pub(crate) fn open_gate(
-        &mut self,
-        plane: PlaneId,
-        charge: Option<RequestId>,
-    ) -> (Job, Option<SetId>) {
+    /// All copies of a job with pacing are over: its map pages, then its erase.
+    pub(super) fn erase_paced(&mut self, plane: PlaneId, lent: &mut Lent<'_>) {
+        let charge = self.last_allocator(plane);
         let job = self.job_mut(plane);
         job.charge = charge;
-        let gate = job.gate.take();
-        (*job, gate)
+        let (gate, eraser) = (job.gate.take(), job.eraser);
+        let eraser = eraser.unwrap_or_else(|| self.new_eraser(plane, charge, lent));
+        self.rewrite_moved_maps(plane, lent);
+        match gate {
+            Some(gate) => lent.todo.push(Todo::Open(gate)),
+            None => lent.go_on(eraser),
+        }
     }
 
-    /// At the end of a phase the job of a plane with pacing, if there is one, rests; it can be
-    /// given up where the map is in memory.
-    pub(crate) fn has_resting_job(&self, plane: PlaneId) -> bool {
-        let job = &self.page().planes[plane.index()].job;
-        assert!(job.is_none_or(|job| job.rests()), "garbage collection is under way");
-        job.is_some()
-    }
-
-    /// A job that rests is given up, with its victim in the state that it is in: the next job of
-    /// its plane goes on with it.
-    pub(crate) fn give_up(&mut self, plane: PlaneId) -> GivenUp {
-        let job = self.page_mut().plane_mut(plane).job.take().expect("a job rests");
+    /// At the end of a phase a job of a plane with pacing rests: it is given up, with its victim in
+    /// the state that it is in, which the next job of the plane goes on with. With a map on flash,
+    /// whose entries it has moved, it is brought to its end instead. Returns whether that is so.
+    pub(crate) fn end_resting_job(&mut self, plane: PlaneId, lent: &mut Lent<'_>) -> bool {
+        let Some(job) = self.page().planes[plane.index()].job else { return false };
+        assert!(job.rests(), "garbage collection is under way");
+        if self.has_cache() {
+            self.job_mut(plane).presses = true;
+            self.copy_more(plane, lent);
+            return true;
+        }
+        self.page_mut().plane_mut(plane).job = None;
         self.map.blocks.set_aside(job.victim);
-        GivenUp { levels: job.levels, valid: self.map.blocks.valid_units(job.victim) }
+        self.background_over(plane);
+        lent.todo.push(Todo::GivenUp(self.map.blocks.valid_units(job.victim), job.levels));
+        false
     }
 }

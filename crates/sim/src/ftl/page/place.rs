@@ -54,7 +54,7 @@ impl Ftl {
 
     /// Another plane for a program of host data, where its own holds more valid data than it can
     /// collect and allocation is dynamic.
-    pub(crate) fn other_plane(&mut self, set: SetId, sets: &Sets) -> Option<PlaneId> {
+    pub(super) fn other_plane(&mut self, set: SetId, sets: &Sets) -> Option<PlaneId> {
         let plane = sets.plane(set);
         if !self.dynamic || !self.is_full(plane) || sets.stage(set) != Stage::Program {
             return None;

@@ -2,23 +2,11 @@
 
 use crate::config::GcStart;
 use crate::ftl::Ftl;
+use crate::ftl::lent::Binding;
 use crate::handle::SetId;
 use crate::parts::blocks::Frontier;
 use crate::sets::{Sets, Stage};
 use flashyard_core::units::{PlaneId, Ppn};
-
-/// What a program that is about to start gets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Binding {
-    /// A page.
-    Page(Ppn),
-    /// The first page of a block that was free.
-    NewBlock(Ppn),
-    /// Nothing: the plane has no room for it.
-    Full,
-    /// Nothing: it breaks a rule of NAND.
-    Broken,
-}
 
 impl Ftl {
     /// The frontier that a program's command writes to.
@@ -99,7 +87,7 @@ impl Ftl {
 
     /// Whether a program that found no room is one that garbage collection needs to go on, so that
     /// the plane cannot make room any more.
-    pub(crate) fn blocks_collection(&self, stage: Stage) -> bool {
+    pub(super) fn blocks_collection(&self, stage: Stage) -> bool {
         let blocks = stage == Stage::CopyProgram || self.rewrites_for_erase(stage);
         // Otherwise a job finds room for its copies with one free block.
         assert!(!blocks || self.study.overdraws(), "no room to copy");

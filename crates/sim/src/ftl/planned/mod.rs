@@ -21,6 +21,7 @@ mod planning;
 mod queue;
 mod saving;
 mod spread;
+mod tasks;
 mod waits;
 
 use crate::config::{ProgramOrder, Settings};
@@ -33,7 +34,6 @@ use flashyard_core::command::Purpose;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, Lpn, Ppn};
 use layout::Layout;
-pub(crate) use queue::TaskStep;
 use queue::{MergeQueue, StaleRef};
 use spread::Spread;
 
@@ -42,15 +42,15 @@ pub(crate) const PAST_BYTES: u64 = size_of::<StaleRef>() as u64;
 
 /// The commands of merge tasks.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct TaskStages {
+struct TaskStages {
     /// Reads a page that is copied.
-    pub(crate) read: Stage,
+    read: Stage,
     /// Programs it elsewhere.
-    pub(crate) program: Stage,
+    program: Stage,
     /// Erases a block.
-    pub(crate) erase: Stage,
+    erase: Stage,
     /// Whether that levels wear.
-    pub(crate) levels: bool,
+    levels: bool,
 }
 
 /// What a device has whose layers plan.
@@ -86,6 +86,8 @@ pub(crate) struct Planned {
     written: Vec<u64>,
     /// What layers did in phases that do not count.
     unmeasured: MergeCounts,
+    /// What they have planned that observers have not been told of.
+    untold: MergeCounts,
     /// What a task that comes to a step waits for: changes and the stage that commits each; empty
     /// between uses.
     waits: Vec<(SetId, u8)>,
@@ -124,6 +126,7 @@ impl Planned {
             written: vec![0; units.div_ceil(64)],
             layout,
             unmeasured: MergeCounts::default(),
+            untold: MergeCounts::default(),
             waits: Vec::with_capacity(3 * geometry.pages_per_block as usize),
         }))
     }
@@ -141,11 +144,6 @@ impl Planned {
     /// What all layers did since `before` does not count.
     pub(crate) fn leave_out(&mut self, before: &MergeCounts) {
         self.unmeasured = self.unmeasured.plus(&self.counts().since(before));
-    }
-
-    /// The commands of merge tasks.
-    pub(crate) const fn stages(&self) -> TaskStages {
-        self.stages
     }
 
     /// Whether programs of a block keep the order of their planning.

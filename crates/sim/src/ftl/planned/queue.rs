@@ -1,11 +1,12 @@
 //! The merge queue of a plane: planned steps, and the tasks that do them.
 
-use super::{Planned, TaskStages};
+use super::Planned;
+use crate::ftl::Ftl;
+use crate::ftl::lent::{Copied, Erased};
 use crate::ftl::page_map::Owner;
-use crate::ftl::{Copied, Erased, Ftl};
 use crate::handle::SetId;
 use crate::parts::layer::Step;
-use crate::sets::{Sets, Stage};
+use crate::sets::Sets;
 use flashyard_core::graph::NIL;
 use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn};
 use std::collections::VecDeque;
@@ -74,31 +75,9 @@ pub(super) struct MergeQueue {
 pub(super) struct MergeTask {
     pub(super) set: SetId,
     /// How many of the steps are left.
-    left: u32,
+    pub(super) left: u32,
     /// The gate behind which it begins; it may be open.
     pub(super) gate: StaleRef,
-}
-
-/// A merge task that has just been added.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct NewTask {
-    /// The task before it on its plane.
-    pub(crate) before: Option<SetId>,
-    /// Its copies.
-    pub(crate) copies: u32,
-    /// Whether it erases a block behind them.
-    pub(crate) erases: bool,
-}
-
-/// What a merge task does when a command of it is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TaskStep {
-    /// It programs what it has read.
-    Program,
-    /// It goes on with its next step.
-    Next,
-    /// It is over, and the next task of the plane begins, if there is one that may.
-    Over(Option<SetId>),
 }
 
 /// Whether a set of a device with layers is a merge task: one of the device's own that changes
@@ -133,13 +112,13 @@ impl Planned {
 
     /// The step that a plane is at.
     #[inline]
-    pub(crate) fn current_step(&self, plane: PlaneId) -> PlannedStep {
+    pub(super) fn current_step(&self, plane: PlaneId) -> PlannedStep {
         self.queues[plane.index()].steps[0]
     }
 
     /// The copy that comes next in the task that a plane is at; none where an erase comes next, or
     /// nothing.
-    pub(crate) fn next_copy(&self, plane: PlaneId) -> Option<PlannedStep> {
+    pub(super) fn next_copy(&self, plane: PlaneId) -> Option<PlannedStep> {
         let queue = &self.queues[plane.index()];
         let next = queue.steps.get(1)?;
         (queue.tasks[0].left > 1 && !next.erases()).then_some(*next)
@@ -163,81 +142,6 @@ impl Ftl {
         self.is_planned() && merges(set, sets)
     }
 
-    /// The commands of merge tasks.
-    pub(crate) fn task_stages(&self) -> TaskStages {
-        self.planned().expect("only layers have merge tasks").stages()
-    }
-
-    /// Appends a step of the last plan to the merge queue of a plane. Returns whether it erases.
-    pub(crate) fn append_step(&mut self, plane: PlaneId, place: usize) -> bool {
-        let (planned, _) = self.layers();
-        let step = planned.numbered(plane, planned.plan.steps[place]);
-        planned.queues[plane.index()].steps.push_back(step);
-        step.erases()
-    }
-
-    /// The last `count` steps of a merge queue become the task of a set, which begins behind a
-    /// gate, if there is one.
-    pub(crate) fn add_task(
-        &mut self,
-        plane: PlaneId,
-        set: SetId,
-        (count, gate): (u32, Option<SetId>),
-        sets: &Sets,
-    ) -> NewTask {
-        let (planned, _) = self.layers();
-        let number = sets.number(set);
-        let gate = gate
-            .map_or(StaleRef::NONE, |gate| StaleRef { set: Some(gate), number: sets.number(gate) });
-        planned.tasks += 1;
-        if let Some(spread) = &mut planned.spread {
-            spread.note_lane(set, plane, sets);
-        }
-        let queue = &mut planned.queues[plane.index()];
-        let before = queue.tasks.back().map(|task| task.set);
-        queue.tasks.push_back(MergeTask { set, left: count, gate });
-        let first = queue.steps.len() - count as usize;
-        let last = *queue.steps.back().expect("a task has steps");
-        let erases = last.erases();
-        if erases {
-            planned.eraser[last.block().index()] = StaleRef { set: Some(set), number };
-        }
-        let copies = count - u32::from(erases);
-        if !planned.filler.is_empty() {
-            for step in queue.steps.range(first..first + copies as usize) {
-                let block = planned.geometry.block_of(step.to()).index();
-                planned.filler[block] = StaleRef { set: Some(set), number };
-            }
-        }
-        NewTask { before, copies, erases }
-    }
-
-    /// A command of the task that a plane is at is over.
-    pub(crate) fn step_over(
-        &mut self,
-        plane: PlaneId,
-        stage: Stage,
-        set: SetId,
-        sets: &Sets,
-    ) -> TaskStep {
-        let (planned, _) = self.layers();
-        if stage == planned.stages.read {
-            return TaskStep::Program;
-        }
-        let queue = &mut planned.queues[plane.index()];
-        queue.steps.pop_front();
-        let task = queue.tasks.front_mut().expect("a task is under way");
-        debug_assert_eq!(task.set, set, "tasks of a plane are done in order");
-        task.left -= 1;
-        if task.left > 0 {
-            return TaskStep::Next;
-        }
-        queue.tasks.pop_front();
-        planned.tasks -= 1;
-        let next = queue.tasks.front().filter(|next| next.gate.live(sets).is_none());
-        TaskStep::Over(next.map(|next| next.set))
-    }
-
     /// The copy that a plane is at has been programmed.
     pub(in crate::ftl) fn task_copied(&mut self, plane: PlaneId) -> Copied {
         let (planned, map) = self.layers();
@@ -249,17 +153,6 @@ impl Ftl {
         }
         let (from, to) = (step.from(), step.to());
         Copied { lpn: Some(step.lpn()), from, to, current, of_job: false }
-    }
-
-    /// The same where the copies of a task run ahead, which goes on with its next one.
-    pub(crate) fn copied_in_bulk(&mut self, plane: PlaneId) -> Copied {
-        let copy = self.task_copied(plane);
-        let (planned, map) = self.layers();
-        planned.note_page(copy.to, map);
-        let queue = &mut planned.queues[plane.index()];
-        queue.steps.pop_front();
-        queue.tasks[0].left -= 1;
-        copy
     }
 
     /// The task that a plane is at has erased its block.

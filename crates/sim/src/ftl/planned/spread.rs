@@ -91,13 +91,13 @@ impl Ftl {
     }
 
     /// The plane in whose merge queue a task is, of which the current command runs on `plane`.
-    pub(crate) fn lane(&self, set: SetId, plane: PlaneId) -> PlaneId {
+    pub(super) fn lane(&self, set: SetId, plane: PlaneId) -> PlaneId {
         let spread = self.planned().and_then(|planned| planned.spread.as_ref());
         spread.map_or(plane, |spread| spread.lanes[set.index()])
     }
 
     /// Whether a step of the last plan begins another segment than the one before it.
-    pub(crate) fn begins_segment(&self, place: usize) -> bool {
+    pub(super) fn begins_segment(&self, place: usize) -> bool {
         let planned = self.planned().expect("only layers plan");
         let spread = planned.spread.as_ref().expect("a layer works over several planes");
         if spread.is_empty() {
@@ -116,7 +116,7 @@ impl Ftl {
     }
 
     /// Appends a step of the last plan to the merge queues of its planes.
-    pub(crate) fn spread_step(&mut self, place: usize, sets: &Sets) {
+    pub(super) fn spread_step(&mut self, place: usize, sets: &Sets) {
         let (planned, _) = self.layers();
         let first = PlaneId::new(0);
         match planned.plan.steps[place] {
@@ -134,7 +134,7 @@ impl Ftl {
 
     /// What the segment waits for before it begins: earlier tasks, each of which is not over.
     /// [`Self::end_segment`] must follow.
-    pub(crate) fn segment_waits(&mut self) -> &[SetId] {
+    pub(super) fn segment_waits(&mut self) -> &[SetId] {
         let (planned, _) = self.layers();
         let spread = planned.spread.as_mut().expect("a layer works over several planes");
         if spread.erases && std::mem::take(&mut spread.copies) {
@@ -146,13 +146,13 @@ impl Ftl {
     }
 
     /// How many steps of the segment the queue of a plane has.
-    pub(crate) fn segment_steps(&self, plane: PlaneId) -> u32 {
+    pub(super) fn segment_steps(&self, plane: PlaneId) -> u32 {
         let spread = self.planned().and_then(|planned| planned.spread.as_ref());
         spread.map_or(0, |spread| spread.counts[plane.index()])
     }
 
     /// The segment has become tasks: the next one begins.
-    pub(crate) fn end_segment(&mut self) {
+    pub(super) fn end_segment(&mut self) {
         let (planned, _) = self.layers();
         let spread = planned.spread();
         spread.counts.fill(0);
@@ -162,7 +162,7 @@ impl Ftl {
     }
 
     /// The task that the queue of a plane has come to, if it begins behind this gate.
-    pub(crate) fn behind_gate(&self, plane: PlaneId, gate: SetId, sets: &Sets) -> Option<SetId> {
+    pub(super) fn behind_gate(&self, plane: PlaneId, gate: SetId, sets: &Sets) -> Option<SetId> {
         let task = self.planned()?.queues[plane.index()].tasks.front()?;
         (task.gate.live(sets) == Some(gate)).then_some(task.set)
     }

@@ -3,9 +3,11 @@
 use super::Planned;
 use super::queue::PlannedStep;
 use crate::ftl::Ftl;
+use crate::ftl::lent::{Lent, Todo};
 use crate::ftl::page_map::{Owner, PageMap};
 use crate::handle::SetId;
 use crate::sets::{Set, Sets, Stage};
+use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::{BlockId, Lpn, PlaneId};
 use std::ops::Range;
 
@@ -96,22 +98,31 @@ impl Planned {
 }
 
 impl Ftl {
-    /// The step that a task comes to, with the number of its set; [`Self::step_waits`] then says
-    /// what it waits for.
-    pub(crate) fn begin_step(&mut self, plane: PlaneId, number: u64, sets: &Sets) -> PlannedStep {
+    /// A task has come to a step: its command, and what that waits for.
+    pub(super) fn begin_step(&mut self, set: SetId, plane: PlaneId, lent: &mut Lent<'_>) {
+        let (geometry, moves, number) = (self.geometry, self.moves, lent.sets.number(set));
         let (planned, map) = self.layers();
         planned.waits.clear();
         let step = planned.current_step(plane);
+        let state = &mut lent.sets[set];
         if step.erases() {
-            planned.wait_until_empty(step.block(), number, sets, map);
+            state.turn_into(planned.stages.erase);
+            state.ppn = Some(geometry.unit_of(step.block(), 0));
+            planned.wait_until_empty(step.block(), number, lent.sets, map);
         } else {
-            planned.wait_for_copy(step, number, sets, map);
+            state.turn_into(planned.stages.read);
+            (state.lpn, state.source) = (step.lpn(), Some(step.from()));
+            planned.wait_for_copy(step, number, lent.sets, map);
         }
-        step
-    }
-
-    /// What the step waits for that was begun last: changes, and the stage that commits each.
-    pub(crate) fn step_waits(&self) -> &[(SetId, u8)] {
-        &self.planned().expect("only layers have merge tasks").waits
+        if moves {
+            let reads = (!step.erases()).then(|| geometry.plane_of(step.from()));
+            lent.sets.move_to(set, reads.unwrap_or(plane));
+        }
+        for &(source, stage) in &planned.waits {
+            lent.wait(set, source, stage, EdgeKind::Order);
+        }
+        if !planned.waits.is_empty() {
+            lent.todo.push(Todo::HandOn(set));
+        }
     }
 }

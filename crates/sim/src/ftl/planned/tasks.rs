@@ -1,0 +1,302 @@
+//! Merge tasks: sets that do planned steps one after the other, with one command that changes.
+
+use super::Planned;
+use super::queue::{MergeTask, StaleRef};
+use crate::ftl::Ftl;
+use crate::ftl::lent::{Charge, Copied, CopiesDone, CopyRun, Lent, Todo};
+use crate::handle::SetId;
+use crate::observe::OwnCause;
+use crate::parts::layer::MergeCounts;
+use crate::sets::{Mode, Set, Sets, Stage};
+use flashyard_core::command::Op;
+use flashyard_core::graph::EdgeKind;
+use flashyard_core::units::{PlaneId, Ppn, Span, Time};
+use std::ops::Range;
+
+/// What a merge task begins behind, besides the task before it.
+#[derive(Clone, Copy, Debug)]
+struct Begins {
+    /// A gate, before which it does not know what it waits for.
+    gate: Option<SetId>,
+    /// A search for a victim.
+    search: Option<SetId>,
+}
+
+/// Tasks are made.
+impl Ftl {
+    /// Appends planned steps to the merge queue of a plane, for which a layer has looked at so many
+    /// candidates for victims.
+    pub(super) fn add_tasks(
+        &mut self,
+        plane: PlaneId,
+        steps: Range<usize>,
+        (charge, searches): (Charge, u64),
+        lent: &mut Lent<'_>,
+    ) {
+        let (planned, _) = self.layers();
+        let MergeCounts { switch, partial, full, dead, .. } = std::mem::take(&mut planned.untold);
+        let (kinds, spans) = ([switch, partial, full, dead], planned.spans());
+        lent.todo.push(Todo::Merging { plane: self.working_plane(plane), kinds, charge });
+        let search = self.begin_search(plane, charge, searches, lent);
+        let mut begins = Begins { gate: None, search };
+        if spans {
+            return self.add_spread_tasks(steps, charge, begins, lent);
+        }
+        let mut count = 0;
+        for place in steps.clone() {
+            count += 1;
+            if self.append_step(plane, place) || place + 1 == steps.end {
+                self.add_task(plane, count, charge, begins, lent);
+                begins.search = None;
+                count = 0;
+            }
+        }
+    }
+
+    /// Spreads planned steps over the merge queues of their planes.
+    fn add_spread_tasks(
+        &mut self,
+        steps: Range<usize>,
+        charge: Charge,
+        begins: Begins,
+        lent: &mut Lent<'_>,
+    ) {
+        for place in steps {
+            if self.begins_segment(place) {
+                self.add_segment(charge, begins, lent);
+            }
+            self.spread_step(place, lent.sets);
+        }
+        self.add_segment(charge, begins, lent);
+    }
+
+    /// The steps that were spread last become a task of each plane that has any, behind a gate
+    /// where they wait for earlier tasks.
+    fn add_segment(&mut self, charge: Charge, mut begins: Begins, lent: &mut Lent<'_>) {
+        let cause = OwnCause::Merge(PlaneId::new(0));
+        let waits = self.segment_waits();
+        if !waits.is_empty() {
+            let stages = [(Stage::Barrier, PlaneId::new(0))];
+            let gate = lent.own_set(charge, cause, &Set::VACANT, &stages);
+            for &source in waits {
+                lent.wait(gate, source, 0, EdgeKind::Gc);
+            }
+            lent.go_on(gate);
+            begins.gate = Some(gate);
+        }
+        for plane in self.planes() {
+            let count = self.segment_steps(plane);
+            if count > 0 {
+                self.add_task(plane, count, charge, begins, lent);
+            }
+        }
+        self.end_segment();
+    }
+
+    /// A search for a victim, if it takes time: a set that is over when it is.
+    fn begin_search(
+        &self,
+        plane: PlaneId,
+        charge: Charge,
+        searches: u64,
+        lent: &mut Lent<'_>,
+    ) -> Option<SetId> {
+        let span = self.search_time(searches);
+        if span.is_zero() {
+            return None;
+        }
+        let cause = OwnCause::Merge(self.working_plane(plane));
+        let set = lent.own_set(charge, cause, &Set::VACANT, &[(Stage::Barrier, plane)]);
+        lent.sets.set_span(set, span);
+        lent.todo.push(Todo::Rest(set, Mode::Firmware));
+        lent.todo.push(Todo::Seek(set, span));
+        Some(set)
+    }
+
+    /// The last `count` steps of a merge queue become a task, which begins behind a gate and a
+    /// search.
+    fn add_task(
+        &mut self,
+        plane: PlaneId,
+        count: u32,
+        charge: Charge,
+        begins: Begins,
+        lent: &mut Lent<'_>,
+    ) {
+        let working = self.working_plane(plane);
+        let (planned, _) = self.layers();
+        let stages = planned.stages;
+        let merges = stages.read == Stage::MergeRead;
+        let cause = if merges { OwnCause::Merge(working) } else { OwnCause::Job };
+        let state = Set { levels: stages.levels, ..Set::VACANT };
+        let set = lent.own_set(charge, cause, &state, &[(stages.read, plane)]);
+        let before = planned.add_task(plane, set, (count, begins.gate), lent);
+        match before {
+            Some(source) => lent.wait(set, source, 0, EdgeKind::Gc),
+            None if begins.gate.is_none() => self.begin_step(set, plane, lent),
+            None => {}
+        }
+        for source in [begins.gate, begins.search].into_iter().flatten() {
+            lent.wait(set, source, 0, EdgeKind::Gc);
+        }
+        lent.go_on(set);
+    }
+
+    /// Appends a step of the last plan to the merge queue of a plane. Returns whether it erases.
+    fn append_step(&mut self, plane: PlaneId, place: usize) -> bool {
+        let (planned, _) = self.layers();
+        let step = planned.numbered(plane, planned.plan.steps[place]);
+        planned.queues[plane.index()].steps.push_back(step);
+        step.erases()
+    }
+}
+
+impl Planned {
+    /// The last `count` steps of a merge queue become the task of a set, which begins behind a
+    /// gate, if there is one. Returns the task before it on its plane.
+    fn add_task(
+        &mut self,
+        plane: PlaneId,
+        set: SetId,
+        (count, gate): (u32, Option<SetId>),
+        lent: &mut Lent<'_>,
+    ) -> Option<SetId> {
+        let reference = |set| StaleRef { set: Some(set), number: lent.sets.number(set) };
+        let (task, gate) = (reference(set), gate.map_or(StaleRef::NONE, reference));
+        self.tasks += 1;
+        if let Some(spread) = &mut self.spread {
+            spread.note_lane(set, plane, lent.sets);
+        }
+        let queue = &mut self.queues[plane.index()];
+        let before = queue.tasks.back().map(|task| task.set);
+        queue.tasks.push_back(MergeTask { set, left: count, gate });
+        let first = queue.steps.len() - count as usize;
+        let last = *queue.steps.back().expect("a task has steps");
+        if last.erases() {
+            self.eraser[last.block().index()] = task;
+        }
+        let copies = count - u32::from(last.erases());
+        if !self.filler.is_empty() {
+            for step in queue.steps.range(first..first + copies as usize) {
+                self.filler[self.geometry.block_of(step.to()).index()] = task;
+            }
+        }
+        let nominal = |stage| lent.sets.nominal(stage);
+        let copy = nominal(self.stages.read) + nominal(self.stages.program);
+        let mut span = Span::from_ns(copy.as_ns() * u64::from(copies));
+        if last.erases() {
+            span += nominal(self.stages.erase);
+        }
+        lent.sets.set_span(set, span);
+        before
+    }
+}
+
+/// Tasks are done.
+impl Ftl {
+    /// A command of a task is over; returns whether the task goes on with another one. Otherwise it
+    /// is over, and the next task of its plane begins, if there is one that may.
+    pub(crate) fn task_goes_on(&mut self, set: SetId, lent: &mut Lent<'_>) -> bool {
+        let (plane, stage) = (self.lane(set, lent.sets.plane(set)), lent.sets.stage(set));
+        let left = lent.sets.span(set).as_ns() - lent.sets.nominal(stage).as_ns();
+        lent.sets.set_span(set, Span::from_ns(left));
+        let (planned, _) = self.layers();
+        if stage == planned.stages.read {
+            lent.sets[set].turn_into(planned.stages.program);
+            lent.sets.move_to(set, plane);
+            lent.go_on(set);
+            return true;
+        }
+        let queue = &mut planned.queues[plane.index()];
+        queue.steps.pop_front();
+        let task = queue.tasks.front_mut().expect("a task is under way");
+        debug_assert_eq!(task.set, set, "tasks of a plane are done in order");
+        task.left -= 1;
+        if task.left > 0 {
+            self.begin_step(set, plane, lent);
+            lent.go_on(set);
+            return true;
+        }
+        queue.tasks.pop_front();
+        planned.tasks -= 1;
+        let next = queue.tasks.front().filter(|next| next.gate.live(lent.sets).is_none());
+        match next.map(|next| next.set) {
+            Some(next) => self.begin_step(next, plane, lent),
+            None if self.is_busy(plane) => {}
+            None => _ = self.background_over(self.working_plane(plane)),
+        }
+        false
+    }
+
+    /// A gate opens: the tasks behind it to which their planes have come learn what they wait for.
+    pub(crate) fn gate_opens(&mut self, gate: SetId, lent: &mut Lent<'_>) {
+        for plane in self.planes() {
+            if let Some(task) = self.behind_gate(plane, gate, lent.sets) {
+                self.begin_step(task, plane, lent);
+            }
+        }
+    }
+}
+
+/// Tasks that run ahead.
+impl Ftl {
+    /// Goes on with the copies of a merge task until `limit`, whose command is under way, while
+    /// nothing else can happen on the device: without an event and a queue for each command.
+    pub(crate) fn copy_in_bulk(
+        &mut self,
+        set: SetId,
+        mut now: CopyRun,
+        limit: Time,
+        sets: &mut Sets,
+        array_time: impl Fn(Op, Ppn) -> Span,
+    ) -> CopiesDone {
+        let plane = sets.plane(set);
+        let (mut ops, mut array_ns, mut superseded) = ([0; 2], [0; 2], 0);
+        while now.began + now.span < limit {
+            let end = now.began + now.span;
+            let (planned, map) = self.layers();
+            let reads = now.op == Op::Read;
+            let (op, page) = if reads {
+                (Op::Program, planned.current_step(plane).to())
+            } else {
+                match planned.next_copy(plane) {
+                    Some(next) if map.is_valid(next.from()) => (Op::Read, next.from()),
+                    _ => break,
+                }
+            };
+            ops[usize::from(!reads)] += 1;
+            array_ns[usize::from(!reads)] += now.span.as_ns();
+            if !reads {
+                superseded += u64::from(!self.copied_in_bulk(plane).current);
+            }
+            now = CopyRun { op, began: end, span: array_time(op, page) };
+        }
+        let (planned, _) = self.layers();
+        let stages = [planned.stages.read, planned.stages.program];
+        let levels = planned.stages.levels;
+        let purposes = stages.map(|stage| (stage.op(), stage.purpose(false, levels)));
+        if ops[0] + ops[1] > 0 {
+            let spent = |at: usize| sets.nominal(stages[at]).as_ns() * ops[at];
+            let left = sets.span(set).as_ns() - spent(0) - spent(1);
+            sets.set_span(set, Span::from_ns(left));
+            let step = planned.current_step(plane);
+            let reads = now.op == Op::Read;
+            let state = &mut sets[set];
+            state.turn_into(stages[usize::from(!reads)]);
+            (state.lpn, state.source) = (step.lpn(), Some(step.from()));
+            state.ppn = Some(if reads { step.from() } else { step.to() });
+        }
+        CopiesDone { ops, array_ns, purposes, superseded, now }
+    }
+
+    /// The copy of a task that runs ahead has been programmed: it goes on with the next one.
+    fn copied_in_bulk(&mut self, plane: PlaneId) -> Copied {
+        let copy = self.task_copied(plane);
+        let (planned, map) = self.layers();
+        planned.note_page(copy.to, map);
+        let queue = &mut planned.queues[plane.index()];
+        queue.steps.pop_front();
+        queue.tasks[0].left -= 1;
+        copy
+    }
+}
