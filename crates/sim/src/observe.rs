@@ -511,6 +511,56 @@ impl<T> Clone for Shared<T> {
     }
 }
 
+/// The events, and the method of an observer that is told of each: a row of this table is all that
+/// a new event needs beside its type and its method.
+macro_rules! events {
+    ($($name:ident => $method:ident;)*) => {
+        /// Something that happened.
+        #[derive(Clone, Copy, Debug)]
+        pub(crate) enum Event<'a> {
+            $($name(&'a $name),)*
+        }
+
+        $(impl<'a> From<&'a $name> for Event<'a> {
+            fn from(event: &'a $name) -> Self {
+                Self::$name(event)
+            }
+        })*
+
+        impl Event<'_> {
+            /// Tells an observer of it.
+            pub(crate) fn tell(self, observer: &mut dyn Observer) {
+                match self {
+                    $(Self::$name(event) => observer.$method(event),)*
+                }
+            }
+        }
+    };
+}
+
+events! {
+    Queued => queued;
+    CommandDone => command_done;
+    Suspension => suspended;
+    BusTransfer => bus_request;
+    BufferAccess => buffer_access;
+    RequestDone => request_done;
+    Piece => piece;
+    SetOver => set_over;
+    OperationBegan => operation_began;
+    ChannelTransfer => transfer;
+    FreeBlocks => free_blocks;
+    JobBegan => job_began;
+    MergeBegan => merge_began;
+    RequestAnswered => request_answered;
+    PowerWaited => power_waited;
+    OwnWork => own_work;
+    UnitProgrammed => unit_programmed;
+    UnitTrimmed => unit_trimmed;
+    BlockErased => block_erased;
+    PowerSamples => power;
+}
+
 /// Watches a run. It goes with its device from thread to thread.
 pub trait Observer: Send {
     /// A command waits, or moved.

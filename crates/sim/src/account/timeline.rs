@@ -6,7 +6,7 @@ use super::watch::{Pending, Watch};
 use crate::metrics::counters::{Phase, Work};
 use crate::metrics::meter::MeterReport;
 use crate::metrics::series::{Counts, Exact};
-use crate::observe::{Observer, PowerSamples};
+use crate::observe::{Event, Observer, PowerSamples};
 use crate::parts::layer::MergeCounts;
 use crate::sets::Operation;
 use flashyard_core::command::{Op, Purpose};
@@ -205,7 +205,7 @@ impl Account {
 fn told(observers: &mut [Box<dyn Observer>]) -> impl FnMut(&PowerSamples) {
     |samples| {
         for observer in observers.iter_mut() {
-            observer.power(samples);
+            Event::from(samples).tell(observer.as_mut());
         }
     }
 }

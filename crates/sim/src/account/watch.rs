@@ -7,11 +7,7 @@ use crate::handle::{RequestId, SetId};
 use crate::metrics::counters::Tally;
 use crate::metrics::meter::Meter;
 use crate::metrics::series::Series;
-use crate::observe::{
-    BlockErased, BufferAccess, BusTransfer, ChannelTransfer, CommandDone, FreeBlocks, JobBegan,
-    MergeBegan, Observer, OperationBegan, OwnWork, Piece, PowerWaited, Queued, RequestAnswered,
-    RequestDone, SetOver, Suspension, UnitProgrammed, UnitTrimmed,
-};
+use crate::observe::{Event, Observer};
 use crate::random::TurnedBits;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
 use flashyard_core::command::Op;
@@ -127,41 +123,14 @@ checked! {
     fill_dropped(lpn: Lpn);
 }
 
-/// Methods that tell observers of an event: by their method of this name.
-macro_rules! observed {
-    ($($name:ident as $method:ident($of:ty);)*) => {
-        impl Account {
-            $(
-                pub(crate) fn $name(&mut self, event: &$of) {
-                    if let Some(watch) = &mut self.watch {
-                        watch.observers.iter_mut().for_each(|observer| observer.$method(event));
-                    }
-                }
-            )*
+impl Account {
+    /// Tells every observer of an event.
+    pub(crate) fn tell<'a>(&mut self, event: impl Into<Event<'a>>) {
+        if let Some(watch) = &mut self.watch {
+            let event = event.into();
+            watch.observers.iter_mut().for_each(|observer| event.tell(observer.as_mut()));
         }
-    };
-}
-
-observed! {
-    tell_queued as queued(Queued);
-    tell_command as command_done(CommandDone);
-    tell_suspension as suspended(Suspension);
-    tell_transfer as bus_request(BusTransfer);
-    tell_access as buffer_access(BufferAccess);
-    tell_request as request_done(RequestDone);
-    tell_piece as piece(Piece);
-    tell_set_over as set_over(SetOver);
-    tell_operation as operation_began(OperationBegan);
-    tell_channel as transfer(ChannelTransfer);
-    tell_free_blocks as free_blocks(FreeBlocks);
-    tell_job as job_began(JobBegan);
-    tell_merge as merge_began(MergeBegan);
-    tell_answer as request_answered(RequestAnswered);
-    tell_power as power_waited(PowerWaited);
-    tell_own_work as own_work(OwnWork);
-    tell_programmed as unit_programmed(UnitProgrammed);
-    tell_trimmed as unit_trimmed(UnitTrimmed);
-    tell_erased as block_erased(BlockErased);
+    }
 }
 
 impl Account {

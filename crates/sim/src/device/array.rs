@@ -260,7 +260,7 @@ impl Device {
         let purpose = stage.purpose(state.copies_map, state.levels);
         let (began, at) = (state.started, self.now);
         let event = observe::Suspension { command, purpose, die, began, at, until, resumed };
-        self.account.tell_suspension(&event);
+        self.account.tell(&event);
     }
 
     /// The operation of a die may be suspended from now on.

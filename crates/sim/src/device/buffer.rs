@@ -222,7 +222,7 @@ impl Device {
             start: granted.from,
             end: granted.until,
         };
-        self.account.tell_access(&event);
+        self.account.tell(&event);
     }
 
     /// A unit has been put or got. [`Self::wake_due`] must follow.

@@ -134,7 +134,7 @@ impl Device {
                 end: carried.until,
                 ready: (carried.request.kind == BusKind::Status).then_some(carried.ready),
             };
-            self.account.tell_transfer(&event);
+            self.account.tell(&event);
         }
         let (now, account) = (self.now, &mut self.account);
         self.work.transfers.retain(|&(from, until)| {

@@ -131,7 +131,7 @@ impl Device {
         }
         if self.account.is_observed() {
             let event = self.command_done(set, die);
-            self.account.tell_command(&event);
+            self.account.tell(&event);
         }
     }
 
@@ -345,7 +345,7 @@ impl Device {
         self.host.answered(handle, now);
         let request = &self.host[handle];
         if self.account.is_followed() {
-            self.account.tell_answer(&RequestAnswered { order: request.order, at: now });
+            self.account.tell(&RequestAnswered { order: request.order, at: now });
         }
         let answer = Answer {
             order: request.order,
@@ -389,7 +389,7 @@ impl Device {
                 work,
                 energy_pj,
             };
-            self.account.tell_request(&event);
+            self.account.tell(&event);
         }
         self.host.close(handle);
     }

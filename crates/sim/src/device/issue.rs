@@ -96,7 +96,7 @@ impl Device {
                 queue: self.queue_name(set),
                 key: placement.key,
             };
-            self.account.tell_queued(&event);
+            self.account.tell(&event);
         }
     }
 

@@ -49,7 +49,7 @@ impl Device {
         let command = self.command_name(set);
         let (die, until) = (self.current_die(set), self.now);
         let event = Piece { set: set.get(), command, die, from, until, doing, parts };
-        self.account.tell_piece(&event);
+        self.account.tell(&event);
     }
 
     /// When a set that is on a die waited for the channel since its segment began.
@@ -90,7 +90,7 @@ impl Device {
             slot: state.slotted.then_some(state.slot_die),
             frees_line,
         };
-        self.account.tell_set_over(&event);
+        self.account.tell(&event);
     }
 
     /// A die has the power that it stood in line for.
@@ -98,7 +98,7 @@ impl Device {
     pub(super) fn tell_power(&mut self, die: DieId, waited: Span) {
         let (until, giver) = (self.now, self.flash.power_giver());
         let from = Time::from_ns(until.as_ns() - waited.as_ns());
-        self.account.tell_power(&PowerWaited { die, from, until, giver });
+        self.account.tell(&PowerWaited { die, from, until, giver });
     }
 
     /// A die takes the operation of a set.
@@ -115,7 +115,7 @@ impl Device {
             purpose: stage.purpose(state.copies_map, state.levels),
             ppn: state.ppn.map(Ppn::get),
         };
-        self.account.tell_operation(&event);
+        self.account.tell(&event);
         self.tell_free_blocks();
     }
 
@@ -123,7 +123,7 @@ impl Device {
     #[cold]
     pub(super) fn tell_free_blocks(&mut self) {
         let event = FreeBlocks { at: self.now, blocks: self.ftl.all_free() };
-        self.account.tell_free_blocks(&event);
+        self.account.tell(&event);
     }
 
     /// A channel is reserved for an operation.
@@ -145,7 +145,7 @@ impl Device {
             until: transfer.until,
             out: transfer.place == Place::Output,
         };
-        self.account.tell_channel(&event);
+        self.account.tell(&event);
     }
 
     /// A job of garbage collection begins.
@@ -160,14 +160,14 @@ impl Device {
             trigger: begun.trigger,
             request: self.live_order(begun.charge),
         };
-        self.account.tell_job(&event);
+        self.account.tell(&event);
     }
 
     /// The layer of a plane has planned merges.
     #[cold]
     pub(super) fn tell_merges(&mut self, plane: PlaneId, kinds: [u64; 4], charge: Charge) {
         let request = self.live_order(charge);
-        self.account.tell_merge(&MergeBegan { at: self.now, plane, kinds, request });
+        self.account.tell(&MergeBegan { at: self.now, plane, kinds, request });
     }
 
     /// A set for the device's own work has been made.
@@ -175,7 +175,7 @@ impl Device {
     pub(super) fn tell_own_work(&mut self, set: SetId, plane: PlaneId, cause: OwnCause) {
         let request = self.order_of(self.sets[set].charge);
         let event = OwnWork { at: self.now, set: set.get(), plane, cause, request };
-        self.account.tell_own_work(&event);
+        self.account.tell(&event);
     }
 
     /// A set of a flush has been made; a write whose own program carries it is not one.

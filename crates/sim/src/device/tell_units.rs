@@ -81,7 +81,7 @@ impl Device {
             set: set.get(),
             request: state.request.map(|request| self.host[request].order),
         };
-        self.account.tell_programmed(&event);
+        self.account.tell(&event);
     }
 
     /// A logical unit is about to be forgotten.
@@ -95,7 +95,7 @@ impl Device {
             ppn: ppn.get(),
             request: state.request.map(|request| self.host[request].order),
         };
-        self.account.tell_trimmed(&event);
+        self.account.tell(&event);
     }
 
     /// A block has been erased.
@@ -110,7 +110,7 @@ impl Device {
             set: set.get(),
             request: state.request.map(|request| self.host[request].order),
         };
-        self.account.tell_erased(&event);
+        self.account.tell(&event);
     }
 }
 

@@ -304,7 +304,7 @@ impl Disk {
                 work: Tally::default(),
                 energy_pj: self.energy_pj[handle.index()],
             };
-            self.account.tell_request(&event);
+            self.account.tell(&event);
         }
         self.host.close(handle);
     }
