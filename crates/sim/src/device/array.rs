@@ -157,7 +157,7 @@ impl Device {
         }
         if output {
             let operation = self.flash.output_done(die, self.now);
-            self.operation_over(operation, die);
+            self.operation_over(&operation, die);
             if self.flash.register_free(die, self.now) {
                 self.released(die);
             }
@@ -182,7 +182,7 @@ impl Device {
     pub(super) fn array_ended(&mut self, die: DieId, end: &ArrayEnd) {
         match end {
             ArrayEnd::Paused => self.queues.stir(die),
-            ArrayEnd::Over(operation) => self.operation_over(*operation, die),
+            ArrayEnd::Over(operation) => self.operation_over(operation, die),
             ArrayEnd::Released => self.released(die),
             ArrayEnd::Unknown | ArrayEnd::Held => {}
         }

@@ -14,18 +14,18 @@ use flashyard_core::units::{DieId, Lpn};
 
 impl Device {
     /// An operation is over: all its effects, then whoever goes on.
-    pub(super) fn operation_over(&mut self, operation: Operation, die: DieId) {
+    pub(super) fn operation_over(&mut self, operation: &Operation, die: DieId) {
         let leader = operation.leader;
         if self.account.records_power() {
             let mut planes = 0;
             self.for_riders(leader, |device, set| {
                 planes += u64::from(device.sets[set].page_codewords > 0);
             });
-            self.account.record_operation(die, &operation, planes);
+            self.account.record_operation(die, operation, planes);
         }
         self.for_riders(leader, |device, set| {
-            device.account_for(set, die, &operation);
-            device.settle(set, &operation);
+            device.account_for(set, die, operation);
+            device.settle(set, operation);
         });
         if self.queues.has_state() {
             let (op, now) = (operation.op, self.now);

@@ -42,6 +42,8 @@ pub(crate) enum Timer {
 #[derive(Clone, Debug)]
 pub(crate) struct Timers {
     rows: [VecDeque<(Key, Timer)>; HEAP],
+    /// When the last timer that came into each row goes off.
+    lasts: [Time; HEAP],
     heap: BinaryHeap<Reverse<(Key, Timer)>>,
     /// The first timer of each row, and of the heap; the place of the least of these.
     firsts: [Key; HEAP + 1],
@@ -62,6 +64,7 @@ impl Default for Timers {
     fn default() -> Self {
         Self {
             rows: Default::default(),
+            lasts: [Time::ZERO; HEAP],
             heap: BinaryHeap::new(),
             firsts: [NEVER; HEAP + 1],
             first: HEAP,
@@ -81,12 +84,13 @@ impl Timers {
             Timer::Answer(_) => 2,
             _ => HEAP,
         };
-        let row = self.rows.get_mut(kind);
-        let row = row.filter(|row| row.back().is_none_or(|((last, _), _)| *last <= at));
-        let place = if row.is_some() { kind } else { HEAP };
-        match row {
-            Some(row) => row.push_back((key, timer)),
-            None => self.heap.push(Reverse((key, timer))),
+        let in_order = self.lasts.get(kind).is_some_and(|last| *last <= at);
+        let place = if in_order { kind } else { HEAP };
+        if in_order {
+            self.lasts[kind] = at;
+            self.rows[kind].push_back((key, timer));
+        } else {
+            self.heap.push(Reverse((key, timer)));
         }
         if key < self.firsts[place] {
             self.firsts[place] = key;
