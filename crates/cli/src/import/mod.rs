@@ -5,6 +5,7 @@ mod facts;
 mod flash;
 mod flow;
 mod found;
+mod table;
 mod workload;
 mod xml;
 
@@ -79,7 +80,7 @@ pub(crate) fn run(args: &ImportArgs, own: &OwnParts) -> Result<()> {
     let mut files: Vec<Written> = Vec::new();
     let mut lists = String::new();
     if let Some((file, root)) = &device {
-        let found = device::read(root, &facts);
+        let found = device::device(root, &facts);
         refuse(&found)?;
         let name = format!("{}.toml", stem(file));
         let text = device_text(file, &found);
