@@ -4,7 +4,7 @@ mod ftls;
 mod keys;
 
 use crate::args::{ListArgs, Listing};
-use crate::output::print;
+use crate::output::{print, print_json};
 use crate::output::text::{columns, first_sentence};
 use anyhow::Result;
 use flashyard_core::bus::policy::BusPolicyKeys;
@@ -64,10 +64,6 @@ pub(crate) fn run(args: &ListArgs, own: &OwnParts) -> Result<()> {
             print(&texts.join("\n"))
         }
     }
-}
-
-fn print_json(value: &Value) -> Result<()> {
-    print(&serde_json::to_string_pretty(value)?)
 }
 
 fn as_json(list: &List) -> (String, Value) {

@@ -22,7 +22,6 @@ use flashyard_sim::own::OwnParts;
 use flow::Trace;
 use found::{Found, quoted};
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use xml::Group;
 
@@ -204,12 +203,7 @@ fn check_workload(path: &Path, text: &str) -> Result<()> {
 /// Writes all files or none.
 fn write(out: &Path, files: &[Written]) -> Result<()> {
     let folder = Folder::create(out).with_context(|| format!("{}", out.display()))?;
-    let write = |(name, text): &Written| {
-        let path = out.join(name);
-        let mut file = WholeFile::create(&path)?;
-        file.write_all(text.as_bytes()).with_context(|| format!("{}", path.display()))?;
-        Ok(file)
-    };
+    let write = |(name, text): &Written| WholeFile::of(&out.join(name), text);
     let files = files.iter().map(write).collect::<Result<Vec<_>>>()?;
     files.into_iter().try_for_each(WholeFile::finish)?;
     folder.keep();

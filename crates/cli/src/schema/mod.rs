@@ -6,7 +6,7 @@ mod keys;
 mod page;
 
 use crate::args::Printed;
-use crate::output::print;
+use crate::output::print_json;
 use crate::output::text::without_links;
 use anyhow::Result;
 use contract::{Contract, Field, Type};
@@ -55,7 +55,7 @@ impl Printed {
 
 /// Runs `flashyard schema`.
 pub(crate) fn run(printed: Printed, own: &OwnParts) -> Result<()> {
-    print(&serde_json::to_string_pretty(&schema(printed, own))?)
+    print_json(&schema(printed, own))
 }
 
 /// The schema of what a command prints.
