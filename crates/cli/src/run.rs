@@ -114,7 +114,7 @@ fn simulated(
     let options = Options {
         check: args.input.check,
         observers,
-        progress: progress.begin(),
+        progress: progress.begin(0),
         save: args.save.is_some().then_some(&mut saver),
     };
     let mut outcome = simulate(inputs, settings, options)?;
