@@ -251,8 +251,6 @@ fn remark_changes(labels: &[String], outcomes: &[Outcome]) {
 /// Runs all, as many at a time as there are processors and room in memory.
 fn simulate_all(runs: &[Run], check: bool) -> Result<Vec<Outcome>> {
     let progress = Progress::many("", "runs", runs.len() as u64);
-    let found = runs::in_order(runs.len(), |done| {
-        runs::each(runs, check, &progress, |place, found| done(place, found))
-    });
+    let found = runs::in_order(runs.len(), |done| runs::each(runs, check, &progress, done));
     found.map_err(|(_, error)| error)
 }

@@ -20,17 +20,23 @@ const HOST: &[Key<Facts>] = &[
     key(
         "Enable_ResponseTime_Logging",
         Truth,
-        By(|_, logs| match logs.truth {
-            true => taken_as("the series has the period as its metrics.bin_ms"),
-            false => taken_as("there is no time series"),
+        By(|_, logs| {
+            if logs.truth {
+                taken_as("the series has the period as its metrics.bin_ms")
+            } else {
+                taken_as("there is no time series")
+            }
         }),
     ),
     key(
         "ResponseTime_Logging_Period_Length",
         Whole(1, u64::MAX >> 12),
-        By(|facts, ns| match facts.logs {
-            true => taken(&[("metrics.bin_ms", decimal(ns.whole as f64 / 1e6, 6))]),
-            false => idle("logging is off"),
+        By(|facts, ns| {
+            if facts.logs {
+                taken(&[("metrics.bin_ms", decimal(ns.whole as f64 / 1e6, 6))])
+            } else {
+                idle("logging is off")
+            }
         }),
     ),
 ];

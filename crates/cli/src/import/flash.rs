@@ -69,7 +69,7 @@ fn csb(facts: &Facts) -> Option<usize> {
 
 /// Which type of page the last one is; none where it is the first.
 fn msb(facts: &Facts) -> Option<usize> {
-    facts.bits_per_cell.checked_sub(1).filter(|last| *last > 0).map(|last| last as usize)
+    (1..READ.len()).find(|last| *last as u64 + 1 == facts.bits_per_cell)
 }
 
 /// The range of the time of a type of page. Where there is no such type, 0 will do.

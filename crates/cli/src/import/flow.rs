@@ -17,9 +17,12 @@ const FLOW: &[Key<Flow>] = &[
     key(
         "Priority_Class",
         Word(&["HIGH", "URGENT", "MEDIUM", "LOW"]),
-        By(|flow, _| match flow.facts.has_priorities {
-            true => missing("flows have no classes; see stream.weight"),
-            false => idle("only PRIORITY_OUT_OF_ORDER looks at it"),
+        By(|flow, _| {
+            if flow.facts.has_priorities {
+                missing("flows have no classes; see stream.weight")
+            } else {
+                idle("only PRIORITY_OUT_OF_ORDER looks at it")
+            }
         }),
     ),
     key(
@@ -34,9 +37,12 @@ const FLOW: &[Key<Flow>] = &[
     key(
         "Initial_Occupancy_Percentage",
         Whole(0, 100),
-        By(|flow, _| match flow.facts.is_preconditioned {
-            true => changed(&[], "state.fill_percent of the device is the mean of the flows"),
-            false => idle("Enabled_Preconditioning is false"),
+        By(|flow, _| {
+            if flow.facts.is_preconditioned {
+                changed(&[], "state.fill_percent of the device is the mean of the flows")
+            } else {
+                idle("Enabled_Preconditioning is false")
+            }
         }),
     ),
 ];
@@ -70,10 +76,11 @@ const SYNTHETIC: &[Key<Flow>] = &[
     key(
         "Address_Alignment_Unit",
         Whole(1, 1 << 21),
-        By(|flow, _| match flow.is_aligned() {
-            true => flow.aligned(),
-            false => idle("addresses are not aligned"),
-        }),
+        By(
+            |flow, _| {
+                if flow.is_aligned() { flow.aligned() } else { idle("addresses are not aligned") }
+            },
+        ),
     ),
     words(
         "Request_Size_Distribution",
@@ -91,28 +98,35 @@ const SYNTHETIC: &[Key<Flow>] = &[
     key(
         "Variance_Request_Size",
         Whole(0, 1 << 21),
-        By(|flow, _| match flow.is_normal() {
-            true => {
+        By(|flow, _| {
+            if flow.is_normal() {
                 changed(&[], "MQSim uses it as the standard deviation; see Average_Request_Size")
+            } else {
+                idle("sizes are fixed")
             }
-            false => idle("sizes are fixed"),
         }),
     ),
     key("Seed", Whole(0, u64::MAX), Always(Missing, "--seed gives each stream a seed of its own")),
     key(
         "Average_No_of_Reqs_in_Queue",
         Whole(1, 65_536),
-        By(|flow, depth| match flow.is_by_rate() {
-            true => idle("requests come by Bandwidth"),
-            false => taken(&[("stream.depth", depth.whole.to_string())]),
+        By(|flow, depth| {
+            if flow.is_by_rate() {
+                idle("requests come by Bandwidth")
+            } else {
+                taken(&[("stream.depth", depth.whole.to_string())])
+            }
         }),
     ),
     optional(
         "Bandwidth",
         Whole(0, u64::MAX),
-        By(|flow, _| match flow.is_by_rate() {
-            true => taken_as("it gives pattern.rate_per_s"),
-            false => idle("requests come by queue depth"),
+        By(|flow, _| {
+            if flow.is_by_rate() {
+                taken_as("it gives pattern.rate_per_s")
+            } else {
+                idle("requests come by queue depth")
+            }
         }),
     ),
     key("Stop_Time", Whole(0, 4_611_686_018_427_387_904), By(stop_time)),

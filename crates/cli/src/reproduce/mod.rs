@@ -31,8 +31,8 @@ mod twins;
 mod workloads;
 
 use crate::args::{ALL, ReproduceArgs};
-use crate::output::{print, print_json};
 use crate::output::text::{WIDTH, wrapped};
+use crate::output::{print, print_json};
 use crate::studies::STUDIES;
 use anyhow::Result;
 use eval::{Evaluator, Figures, Recorder};
