@@ -3,12 +3,11 @@
 use super::facts::Facts;
 use super::flash::{FLASH, NO_SUSPENSION};
 use super::found::Fate::{Changed, Idle, Missing, Taken};
-use super::found::{FRACTION, Found, decimal, quoted, whole};
+use super::found::{FRACTION, Found, Outcome, decimal, quoted, whole};
 use super::table::Becomes::{Always, By, Same};
 use super::table::Kind::{Real, Truth, Whole, Word};
 use super::table::{
-    Key, Outcome, Value, changed, idle, key, missing, optional, read, read_outer, taken, taken_as,
-    words,
+    Key, Value, changed, idle, key, missing, optional, read, read_outer, taken, taken_as, words,
 };
 use super::xml::Group;
 

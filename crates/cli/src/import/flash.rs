@@ -2,10 +2,10 @@
 
 use super::facts::Facts;
 use super::found::Fate::Idle;
-use super::found::thousandths;
+use super::found::{Outcome, thousandths};
 use super::table::Becomes::{Always, By, Same, Us};
 use super::table::Kind::{Whole, WholeBy, Word};
-use super::table::{Key, Outcome, Value, changed, idle, key, optional, taken, taken_as};
+use super::table::{Key, Value, changed, idle, key, optional, taken, taken_as};
 
 /// Why nothing of MQSim's is ever suspended.
 pub(super) const NO_SUSPENSION: &str = "its scheduler never suspends a command";

@@ -2,11 +2,11 @@
 
 use super::facts::Facts;
 use super::found::Fate::{Changed, Idle, Missing, Taken};
-use super::found::{FRACTION, Found, decimal, quoted, thousandths, whole};
+use super::found::{FRACTION, Found, Outcome, decimal, quoted, thousandths, whole};
 use super::table::Becomes::{Always, By, Same};
 use super::table::Kind::{Text, Truth, Whole, Word};
 use super::table::{
-    Key, Outcome, Value, changed, idle, key, missing, optional, read, taken, taken_as, words, wrong,
+    Key, Value, changed, idle, key, missing, optional, read, taken, taken_as, words, wrong,
 };
 use super::xml::{Entry, Group};
 use std::io::BufRead;

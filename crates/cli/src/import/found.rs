@@ -1,9 +1,9 @@
 //! What was found in files of MQSim: what became of each key, the keys that are written, problems.
 
-use super::table::Outcome;
 use super::xml::{Entry, Group};
 use crate::output::text::headed;
 use flashyard_sim::config::nearest;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::str::FromStr;
@@ -31,6 +31,23 @@ impl Fate {
         (Self::Idle, "Without effect in MQSim"),
         (Self::Missing, "Not modelled here"),
     ];
+}
+
+/// What became of a key: its fate, the keys that are written, and why it is so.
+pub(super) struct Outcome {
+    pub(super) fate: Fate,
+    pub(super) keys: Vec<(&'static str, String)>,
+    pub(super) why: Cow<'static, str>,
+}
+
+impl Outcome {
+    pub(super) fn new(
+        fate: Fate,
+        keys: &[(&'static str, String)],
+        why: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { fate, keys: keys.to_vec(), why: why.into() }
+    }
 }
 
 /// A key of MQSim and what became of it.

@@ -1,6 +1,6 @@
 //! Tables of MQSim's keys: what the value of each may be, and what becomes of it.
 
-use super::found::{Fate, Found, quoted, thousandths};
+use super::found::{Fate, Found, Outcome, quoted, thousandths};
 use super::xml::{Entry, Group};
 use std::borrow::Cow;
 
@@ -69,19 +69,6 @@ pub(super) struct Value<'a> {
     pub(super) real: f64,
     pub(super) truth: bool,
     pub(super) word: &'static str,
-}
-
-/// What became of a key: its fate, the keys that are written, and why it is so.
-pub(super) struct Outcome {
-    pub(super) fate: Fate,
-    pub(super) keys: Vec<(&'static str, String)>,
-    pub(super) why: Cow<'static, str>,
-}
-
-impl Outcome {
-    fn new(fate: Fate, keys: &[(&'static str, String)], why: impl Into<Cow<'static, str>>) -> Self {
-        Self { fate, keys: keys.to_vec(), why: why.into() }
-    }
 }
 
 /// The key means the same here.
