@@ -3,7 +3,7 @@
 use crate::args::{self, CompareArgs};
 use crate::columns::{self, Figures};
 use crate::output::verdict::text as verdict_text;
-use crate::output::{print, remark};
+use crate::output::{print, print_json, remark};
 use crate::progress::Progress;
 use crate::report::points::{Point, Points};
 use crate::report::{self, words};
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &CompareArgs, own: &OwnParts) -> Result<()> {
         write_report(folder, &runs, &outcomes, replicas, &objects())?;
     }
     if args.json {
-        return print(&serde_json::to_string_pretty(&objects())?);
+        return print_json(&Value::Array(objects()));
     }
     print(&text(&runs, &outcomes, replicas))?;
     remark_changes(&labels(&runs, replicas), &outcomes);
@@ -251,18 +251,6 @@ fn remark_changes(labels: &[String], outcomes: &[Outcome]) {
 /// Runs all, as many at a time as there are processors and room in memory.
 fn simulate_all(runs: &[Run], check: bool) -> Result<Vec<Outcome>> {
     let progress = Progress::many("", "runs", runs.len() as u64);
-    let mut found: Vec<Option<Result<Outcome>>> = runs.iter().map(|_| None).collect();
-    runs::each(runs, check, &progress, |place, outcome| {
-        let go_on = outcome.is_ok();
-        found[place] = Some(outcome);
-        go_on
-    });
-    drop(progress);
-    let missing = || Err(wrong("a run before it failed"));
-    // The first failure in the order of runs is that of a run, which comes before what was not run.
-    let failed = found.iter().position(|outcome| matches!(outcome, Some(Err(_))));
-    if let Some(Some(Err(error))) = failed.map(|place| found.swap_remove(place)) {
-        return Err(error);
-    }
-    found.into_iter().map(|outcome| outcome.unwrap_or_else(missing)).collect()
+    let found = runs::in_order(runs.len(), |done| runs::each(runs, check, &progress, done));
+    found.map_err(|(_, error)| error)
 }

@@ -4,8 +4,8 @@ mod ftls;
 mod keys;
 
 use crate::args::{ListArgs, Listing};
-use crate::output::print;
 use crate::output::text::{columns, first_sentence};
+use crate::output::{print, print_json};
 use anyhow::Result;
 use flashyard_core::bus::policy::BusPolicyKeys;
 use flashyard_core::host::HostPolicyKeys;
@@ -13,12 +13,10 @@ use flashyard_core::key::Key;
 use flashyard_core::policy::PolicyKeys;
 use flashyard_run::error::wrong;
 use flashyard_run::plan::AllSections;
-use flashyard_run::presets::{DEFAULT_DEVICE, DEVICES};
+use flashyard_run::presets::{DEFAULT_DEVICE, DEVICES, built_in};
 use flashyard_sim::own::{Family, OwnParts};
 use flashyard_sim::parts::victim::VictimKeys;
-use flashyard_workload::{
-    BUILT_IN, BUILT_IN_FILES, BUILT_IN_MIXES, BUILT_IN_PATTERNS, BUILT_IN_RAW, FormatInfo,
-};
+use flashyard_workload::FormatInfo;
 use serde_json::{Map, Value, json};
 
 /// A part as the registries list it: name, keys, what it is.
@@ -66,10 +64,6 @@ pub(crate) fn run(args: &ListArgs, own: &OwnParts) -> Result<()> {
     }
 }
 
-fn print_json(value: &Value) -> Result<()> {
-    print(&serde_json::to_string_pretty(value)?)
-}
-
 fn as_json(list: &List) -> (String, Value) {
     let row = |(name, what): &(String, String)| json!({"name": name, "what": what});
     (list.field.to_string(), list.rows.iter().map(row).collect())
@@ -83,14 +77,7 @@ fn lists(what: Listing, own: &OwnParts) -> Vec<List> {
         Listing::Devices => vec![List { field: "devices", title: "devices", rows: devices() }],
         Listing::Policies => policies(own),
         Listing::Workloads => {
-            let mut all = BUILT_IN
-                .iter()
-                .map(|built_in| (built_in.name, built_in.title))
-                .chain(BUILT_IN_PATTERNS.iter().map(|built_in| (built_in.name, built_in.title)))
-                .chain(BUILT_IN_MIXES.iter().map(|built_in| (built_in.name, built_in.title)))
-                .chain(BUILT_IN_FILES.iter().map(|built_in| (built_in.name, built_in.title)))
-                .chain(BUILT_IN_RAW.iter().map(|built_in| (built_in.name, built_in.title)))
-                .map(|(name, title)| (name.to_string(), title));
+            let mut all = built_in().map(|(_, name, title)| (name.to_string(), title));
             vec![List { field: "workloads", title: "workloads", rows: rows(&mut all) }]
         }
         Listing::Formats => {

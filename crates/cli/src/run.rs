@@ -2,12 +2,12 @@
 
 use crate::args::{self, RunArgs};
 use crate::features::{PARQUET, REPORT};
-use crate::output::bus::BusLogger;
-use crate::output::commands::CommandLogger;
+use crate::output::bus::BUS;
+use crate::output::commands::COMMANDS;
 use crate::output::log::SharedLog;
 use crate::output::parquet::{self, Note, is_parquet};
-use crate::output::power::PowerLogger;
-use crate::output::requests::{self, RequestLog, RequestLogger};
+use crate::output::power::POWER;
+use crate::output::requests::REQUESTS;
 use crate::output::state;
 use crate::output::timeline::TimelineLogger;
 use crate::output::unfinished::Folder;
@@ -22,7 +22,7 @@ use flashyard_run::plan::{Bases, Plan};
 use flashyard_run::simulate::{Options, Outcome, simulate};
 use flashyard_sim::config::{Precision, Settings};
 use flashyard_sim::device::Device;
-use flashyard_sim::observe::{Observer, Shared};
+use flashyard_sim::observe::Observer;
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::report::Report;
 use std::io::ErrorKind;
@@ -41,10 +41,10 @@ pub(crate) fn run(args: &RunArgs, own: &OwnParts) -> Result<()> {
     });
     let mut in_report = None;
     if let Some(dir) = &args.out {
-        let log = request_log(dir)?;
-        observers.extend(
-            log.iter().map(|log| -> Box<dyn Observer> { Box::new(RequestLogger(log.clone())) }),
-        );
+        let log = request_log(dir)?.map(|(observer, log)| {
+            observers.push(observer);
+            log
+        });
         let rule = inputs.shown("gc.policy").unwrap_or_default();
         let map = BlockMap::new(&settings, &rule).map(|(observer, map)| {
             observers.push(Box::new(observer));
@@ -114,7 +114,7 @@ fn simulated(
     let options = Options {
         check: args.input.check,
         observers,
-        progress: progress.begin(),
+        progress: progress.begin(0),
         save: args.save.is_some().then_some(&mut saver),
     };
     let mut outcome = simulate(inputs, settings, options)?;
@@ -157,9 +157,7 @@ fn in_folder(
     page: report::run::Run<'_>,
     notes: &[Note],
 ) -> Result<Vec<WholeFile>> {
-    let mut summary = WholeFile::create(&folder.join("summary.json"))?;
-    std::io::Write::write_all(&mut summary, text.as_bytes())?;
-    let mut files = vec![summary];
+    let mut files = vec![WholeFile::of(&folder.join("summary.json"), text)?];
     files.extend(series_files(folder, page.report, notes)?);
     let results = report::run::results(page.object);
     files.extend(page.page().write(folder, "run", &results)?);
@@ -243,40 +241,26 @@ fn logs(args: &RunArgs, settings: &Settings) -> Result<Logs> {
             return Err(wrong(&format!("{option}: {what}; --set bus.precision=requests")));
         }
     }
-    let mut observers: Vec<Box<dyn Observer>> = Vec::new();
-    let mut logs = Vec::new();
-    if let Some(path) = &args.commands {
-        let (logger, log) = CommandLogger::new(path)?;
-        observers.push(Box::new(logger));
-        logs.push(log);
-    }
-    if let Some(path) = &args.bus {
-        let (logger, log) = BusLogger::new(path)?;
-        observers.push(Box::new(logger));
-        logs.push(log);
-    }
     let meters = !settings.keys.metrics.power_us.is_zero();
     let in_folder = args.out.iter().filter(|_| meters);
     let in_folder =
         in_folder.flat_map(|folder| ["power.csv", "power.parquet"].map(|name| folder.join(name)));
     let in_folder = in_folder.filter(|path| PARQUET.here || !is_parquet(path));
     let in_folder: Vec<PathBuf> = in_folder.collect();
-    for path in args.power.iter().chain(&in_folder) {
-        let (logger, log) = PowerLogger::new(path)?;
-        observers.push(Box::new(logger));
-        logs.push(log);
-    }
-    Ok((observers, logs))
+    let asked = [(&COMMANDS, &args.commands), (&BUS, &args.bus), (&POWER, &args.power)];
+    let asked = asked.into_iter().filter_map(|(kind, path)| Some((kind, path.as_ref()?)));
+    let all = asked.chain(in_folder.iter().map(|path| (&POWER, path)));
+    all.map(|(kind, path)| kind.open(path)).collect::<Result<_>>()
 }
 
 /// The log of requests in the folder of `--out`; a build that cannot write it says so.
-fn request_log(folder: &Path) -> Result<Option<requests::SharedLog>> {
+fn request_log(folder: &Path) -> Result<Option<(Box<dyn Observer>, SharedLog)>> {
     if !PARQUET.here {
         let (folder, missing) = (folder.display(), PARQUET.missing());
         remark(&format!("note: {folder}: without Parquet files; {missing}"));
         return Ok(None);
     }
-    RequestLog::new(&folder.join("requests.parquet")).map(|log| Some(Shared::new(log)))
+    REQUESTS.open(&folder.join("requests.parquet")).map(Some)
 }
 
 /// The folder for results.

@@ -1,7 +1,7 @@
 //! `flashyard show`: a device or a workload as a file to edit, with the source of each number.
 
 use crate::args::ShowArgs;
-use crate::output::text::{WIDTH, headed};
+use crate::output::text::{WIDTH, first_sentence, headed};
 use crate::output::{print, remark};
 use anyhow::Result;
 use flashyard_core::key::{Key, Kind, Value};
@@ -173,11 +173,10 @@ fn differing(
 
 /// A key with what it is as its comment.
 fn described(key: &Key<impl WordList>, value: Value) -> String {
-    let doc = key.doc.trim();
-    let doc = doc.split_once(". ").map_or(doc, |(first, _)| first).trim_end_matches('.');
+    let doc = first_sentence(key.doc);
     let comment = match key.kind {
         Kind::Number { unit, .. } => format!("{unit}: {doc}"),
-        _ => doc.to_string(),
+        _ => doc,
     };
     assignment(key, value, &comment)
 }

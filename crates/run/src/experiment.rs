@@ -63,6 +63,8 @@ pub enum Origin {
     Files,
     /// Raw operations: with the keys of `[raw]`, or from a file that lists them.
     Raw(Option<String>),
+    /// Requests in memory. No file names them.
+    Requests(Arc<Vec<Request>>),
 }
 
 impl Origin {
@@ -76,6 +78,7 @@ impl Origin {
             Self::Profile(_) => "profile",
             Self::Files => "files",
             Self::Raw(_) => "raw",
+            Self::Requests(_) => "requests",
         }
     }
 
@@ -90,6 +93,7 @@ impl Origin {
             Self::Files => "a file system",
             Self::Raw(None) => "a stream of raw operations",
             Self::Raw(Some(_)) => "a list of raw operations",
+            Self::Requests(_) => "a list of requests",
         }
     }
 }
@@ -140,7 +144,7 @@ impl StreamPlan {
             origin: Origin::Generator,
         };
         if origin == Origin::Pattern {
-            plan.start_from(pattern);
+            plan.start_from("pattern", DEFAULT_PATTERN);
         }
         if origin == Origin::Raw(None) {
             plan.keys.pacing = Pacing::Spaced;
@@ -156,22 +160,30 @@ impl StreamPlan {
     /// The built-in workload of this name.
     pub fn built_in(name: &str) -> Option<Self> {
         let from = Some(name.to_string());
-        if let Some(built_in) = BuiltIn::from_name(name) {
-            return Some(Self { generator: built_in.keys, from, ..Self::new(Origin::Generator) });
-        }
-        if let Some(built_in) = BuiltInMix::from_name(name) {
-            return Some(Self { mix: built_in.keys, from, ..Self::new(Origin::Mix) });
-        }
-        if let Some(built_in) = BuiltInRaw::from_name(name) {
-            return Some(Self { raw: built_in.keys, from, ..Self::new(Origin::Raw(None)) });
-        }
-        if let Some(built_in) = BuiltInFiles::from_name(name) {
-            return Some(Self { files: built_in.keys, from, ..Self::new(Origin::Files) });
-        }
-        let built_in = BuiltInPattern::from_name(name)?;
-        let mut plan = Self { from, ..Self::new(Origin::Pattern) };
-        plan.start_from(built_in);
-        Some(plan)
+        let origins =
+            [Origin::Generator, Origin::Mix, Origin::Raw(None), Origin::Files, Origin::Pattern];
+        origins.into_iter().find_map(|origin| {
+            let part = origin.section();
+            let mut plan = Self { from: from.clone(), ..Self::new(origin) };
+            plan.start_from(part, name).then_some(plan)
+        })
+    }
+
+    /// Takes the keys of a built-in workload of a section; whether there is one of this name. A
+    /// pattern is a closed loop of its depth.
+    pub fn start_from(&mut self, part: &str, name: &str) -> bool {
+        let found = match part {
+            "generator" => BuiltIn::from_name(name).map(|one| self.generator = one.keys),
+            "mix" => BuiltInMix::from_name(name).map(|one| self.mix = one.keys),
+            "raw" => BuiltInRaw::from_name(name).map(|one| self.raw = one.keys),
+            "files" => BuiltInFiles::from_name(name).map(|one| self.files = one.keys),
+            "pattern" => BuiltInPattern::from_name(name).map(|one| {
+                self.pattern = one.keys;
+                (self.keys.pacing, self.keys.depth) = (Pacing::Closed, one.depth);
+            }),
+            _ => None,
+        };
+        found.is_some()
     }
 
     /// Takes its requests from `origin`.
@@ -192,7 +204,7 @@ impl StreamPlan {
     fn endless(&self) -> Result<Self, String> {
         let mut plan = self.clone();
         match &self.origin {
-            Origin::Files | Origin::Raw(_) => {
+            Origin::Files | Origin::Raw(_) | Origin::Requests(_) => {
                 return Err(format!(
                     "[{}] cannot be repeated; leave it out",
                     self.origin.section()
@@ -219,13 +231,6 @@ impl StreamPlan {
         matches!(&self.origin, Origin::Trace { path, .. } | Origin::Raw(Some(path)) if path == "-")
     }
 
-    /// Takes the keys of a built-in pattern: a closed loop of its depth.
-    pub fn start_from(&mut self, built_in: &BuiltInPattern) {
-        self.pattern = built_in.keys;
-        self.keys.pacing = Pacing::Closed;
-        self.keys.depth = built_in.depth;
-    }
-
     /// What is known about its trace beside the keys.
     pub fn trace_options(&self, capacity_sectors: Option<u64>) -> TraceOptions {
         match &self.origin {
@@ -248,19 +253,18 @@ impl StreamPlan {
                 let options = self.trace_options(capacity_sectors);
                 open_trace(path, &self.trace, &options).map(|trace| Source::Trace(Box::new(trace)))
             }
-            Origin::Generator => Generator::new(&self.generator, seed, capacity_sectors)
-                .map(|generator| Source::Generator(Box::new(generator))),
-            Origin::Pattern => Pattern::new(&self.pattern, seed, capacity_sectors)
-                .map(|pattern| Source::Pattern(Box::new(pattern))),
-            Origin::Mix => {
-                Mix::new(&self.mix, seed, capacity_sectors).map(|mix| Source::Mix(Box::new(mix)))
+            Origin::Generator => {
+                Generator::new(&self.generator, seed, capacity_sectors).map(Source::other)
             }
+            Origin::Pattern => {
+                Pattern::new(&self.pattern, seed, capacity_sectors).map(Source::other)
+            }
+            Origin::Mix => Mix::new(&self.mix, seed, capacity_sectors).map(Source::other),
             Origin::Profile(profile) => {
                 Twin::new(Arc::clone(profile), &self.profile, seed, capacity_sectors)
-                    .map(|twin| Source::Twin(Box::new(twin)))
+                    .map(Source::other)
             }
-            Origin::Files => Files::new(&self.files, seed, capacity_sectors)
-                .map(|files| Source::Files(Box::new(files))),
+            Origin::Files => Files::new(&self.files, seed, capacity_sectors).map(Source::other),
             Origin::Raw(path) => {
                 let settings =
                     device.filter(|settings| settings.keys.is_raw()).ok_or_else(|| {
@@ -275,7 +279,10 @@ impl StreamPlan {
                     Some(path) => List::new(Input::path(path), geometry)
                         .map(|list| Raw::Listed(Box::new(list))),
                 }
-                .map(Source::Raw)
+                .map(Source::other)
+            }
+            Origin::Requests(requests) => {
+                Ok(Source::other(Listed { requests: Arc::clone(requests), next: 0 }))
             }
         };
         source.map_err(|error| workload_error(&error))
@@ -460,8 +467,9 @@ impl Experiment {
 
     /// Whether a seed makes a difference.
     pub fn has_seed(&self) -> bool {
-        let listed =
-            |origin: &Origin| matches!(origin, Origin::Trace { .. } | Origin::Raw(Some(_)));
+        let listed = |origin: &Origin| {
+            matches!(origin, Origin::Trace { .. } | Origin::Raw(Some(_)) | Origin::Requests(_))
+        };
         let spaced = |stream: &StreamPlan| stream.keys.pacing == Pacing::Spaced;
         self.streams().any(|stream| !listed(&stream.origin) || spaced(stream))
     }
@@ -649,63 +657,62 @@ impl Sections for Experiment {
 pub enum Source {
     /// A trace.
     Trace(Box<Trace>),
-    /// A generated one.
-    Generator(Box<Generator>),
-    /// A pattern.
-    Pattern(Box<Pattern>),
-    /// A mix.
-    Mix(Box<Mix>),
-    /// A twin.
-    Twin(Box<Twin>),
-    /// A file system.
-    Files(Box<Files>),
-    /// Raw operations.
-    Raw(Raw),
+    /// Any other one.
+    Other(Box<dyn RequestSource>),
+}
+
+impl Source {
+    fn other(source: impl RequestSource + 'static) -> Self {
+        Self::Other(Box::new(source))
+    }
+
+    fn inner(&self) -> &dyn RequestSource {
+        match self {
+            Self::Trace(trace) => &**trace,
+            Self::Other(source) => &**source,
+        }
+    }
 }
 
 impl RequestSource for Source {
     fn next_request(&mut self) -> Result<Option<Request>, WorkloadError> {
         match self {
             Self::Trace(trace) => trace.next_request(),
-            Self::Generator(generator) => generator.next_request(),
-            Self::Pattern(pattern) => pattern.next_request(),
-            Self::Mix(mix) => mix.next_request(),
-            Self::Twin(twin) => twin.next_request(),
-            Self::Files(files) => files.next_request(),
-            Self::Raw(raw) => raw.next_request(),
+            Self::Other(source) => source.next_request(),
         }
     }
 
     fn notes(&self) -> Vec<String> {
-        match self {
-            Self::Trace(trace) => trace.notes(),
-            Self::Files(files) => files.notes(),
-            Self::Raw(raw) => raw.notes(),
-            Self::Generator(_) | Self::Pattern(_) | Self::Mix(_) | Self::Twin(_) => Vec::new(),
-        }
+        self.inner().notes()
     }
 
     fn extent(&self) -> Option<Extent> {
-        match self {
-            Self::Trace(trace) => trace.extent(),
-            Self::Generator(generator) => generator.extent(),
-            Self::Pattern(pattern) => pattern.extent(),
-            Self::Mix(mix) => mix.extent(),
-            Self::Twin(twin) => twin.extent(),
-            Self::Files(files) => files.extent(),
-            Self::Raw(raw) => raw.extent(),
-        }
+        self.inner().extent()
     }
 
     fn stats(&self) -> SourceStats {
-        match self {
-            Self::Trace(trace) => trace.stats(),
-            Self::Generator(generator) => generator.stats(),
-            Self::Pattern(pattern) => pattern.stats(),
-            Self::Mix(mix) => mix.stats(),
-            Self::Twin(twin) => twin.stats(),
-            Self::Files(files) => files.stats(),
-            Self::Raw(raw) => raw.stats(),
-        }
+        self.inner().stats()
+    }
+}
+
+/// Requests in memory, read once.
+struct Listed {
+    requests: Arc<Vec<Request>>,
+    next: usize,
+}
+
+impl RequestSource for Listed {
+    fn next_request(&mut self) -> Result<Option<Request>, WorkloadError> {
+        let request = self.requests.get(self.next).copied();
+        self.next += usize::from(request.is_some());
+        Ok(request)
+    }
+
+    fn extent(&self) -> Option<Extent> {
+        Some(Extent { done: self.next as u64, of: self.requests.len() as u64 })
+    }
+
+    fn stats(&self) -> SourceStats {
+        SourceStats { requests: self.next as u64, ..SourceStats::default() }
     }
 }

@@ -43,11 +43,15 @@ enum Of {
 impl Headline {
     /// The figure of a run; none where it is not defined.
     pub fn value(&self, report: &Report) -> Option<f64> {
+        self.raw(report).map(|value| self.in_unit(value)).filter(|value| value.is_finite())
+    }
+
+    /// The same in the unit of reports: ns, pJ, mW, J/MB, B/s, or a share.
+    pub fn raw(&self, report: &Report) -> Option<f64> {
         match self.of {
             Of::Latency(class, of) => of(&report.latency_ns[class]),
             Of::Report(of) => of(report),
         }
-        .filter(|value| value.is_finite())
     }
 
     /// The same of a stream: latencies, and requests a second.
@@ -56,7 +60,20 @@ impl Headline {
             Of::Latency(class, of) => of(&report.latency_ns[class]),
             Of::Report(_) => report.iops.filter(|_| self.name == "iops"),
         }
+        .map(|value| self.in_unit(value))
         .filter(|value| value.is_finite())
+    }
+
+    /// A value of reports in the unit of the figure.
+    fn in_unit(&self, value: f64) -> f64 {
+        match self.unit {
+            "us" | "W" => value / 1e3,
+            "MB/s" => value / 1e6,
+            "s" | "mJ" => value / 1e9,
+            "%" => value * 100.0,
+            "J/GB" => value * 1e3,
+            _ => value,
+        }
     }
 
     /// A value for people: with its unit where that depends on the size of the value.
@@ -89,6 +106,11 @@ impl Headline {
 /// Every figure, in the order of columns.
 pub static ALL: LazyLock<Vec<Headline>> = LazyLock::new(|| latencies().chain(others()).collect());
 
+/// The figure of this name, which there is.
+pub fn named(name: &str) -> &'static Headline {
+    &ALL[place(name).expect("a figure has this name")]
+}
+
 /// The place of the figure of this name.
 pub fn place(name: &str) -> Option<usize> {
     ALL.iter().position(|headline| headline.name == name)
@@ -106,23 +128,22 @@ pub fn percentile(name: &str) -> Option<u64> {
     }
 }
 
-/// Nanoseconds in microseconds.
-fn us(ns: Option<u64>) -> Option<f64> {
-    ns.map(|ns| ns as f64 / 1e3)
-}
-
 type OfClass = (&'static str, &'static str, &'static str, fn(&LatencyReport) -> Option<f64>);
 
-/// The end of a name, its unit, what it is of the latencies of a class.
+fn whole(ns: Option<u64>) -> Option<f64> {
+    ns.map(|ns| ns as f64)
+}
+
+/// The end of a name, its unit, what it is of the latencies of a class, in nanoseconds.
 const OF_CLASS: [OfClass; 8] = [
     ("count", "1", "requests whose latency counts", |latency| Some(latency.count as f64)),
-    ("mean_us", "us", "mean latency", |latency| latency.mean.map(|ns| ns / 1e3)),
-    ("p50_us", "us", "50th percentile of the latencies", |latency| us(latency.p50)),
-    ("p90_us", "us", "90th percentile of the latencies", |latency| us(latency.p90)),
-    ("p99_us", "us", "99th percentile of the latencies", |latency| us(latency.p99)),
-    ("p999_us", "us", "99.9th percentile of the latencies", |latency| us(latency.p999)),
-    ("p9999_us", "us", "99.99th percentile of the latencies", |latency| us(latency.p9999)),
-    ("max_us", "us", "longest latency", |latency| us(latency.max)),
+    ("mean_us", "us", "mean latency", |latency| latency.mean),
+    ("p50_us", "us", "50th percentile of the latencies", |latency| whole(latency.p50)),
+    ("p90_us", "us", "90th percentile of the latencies", |latency| whole(latency.p90)),
+    ("p99_us", "us", "99th percentile of the latencies", |latency| whole(latency.p99)),
+    ("p999_us", "us", "99.9th percentile of the latencies", |latency| whole(latency.p999)),
+    ("p9999_us", "us", "99.99th percentile of the latencies", |latency| whole(latency.p9999)),
+    ("max_us", "us", "longest latency", |latency| whole(latency.max)),
 ];
 
 fn latencies() -> impl Iterator<Item = Headline> {
@@ -142,7 +163,8 @@ fn latencies() -> impl Iterator<Item = Headline> {
     })
 }
 
-/// A name, a unit, what it is, which value is better, and where it is in a report.
+/// A name, a unit, what it is, which value is better, and where it is in a report, in the unit that
+/// this has.
 type Other = (&'static str, &'static str, &'static str, Better, fn(&Report) -> Option<f64>);
 
 fn others() -> impl Iterator<Item = Headline> {
@@ -162,10 +184,6 @@ const fn flag(value: bool) -> Option<f64> {
     count(value as u64)
 }
 
-fn mega(rate: Option<f64>) -> Option<f64> {
-    rate.map(|bytes| bytes / 1e6)
-}
-
 fn operations(report: &Report, kind: &str) -> Option<f64> {
     count(report.flash.array_ops[kind].values().sum())
 }
@@ -178,18 +196,16 @@ use Better::{Less, More, Neither};
 
 const OF_RATES: [Other; 7] = [
     ("requests", "1", "measured requests", Neither, |r| count(r.workload.requests)),
-    ("makespan_s", "s", "first arrival to last answer", Less, |r| {
-        Some(r.throughput.makespan_ns as f64 / 1e9)
-    }),
+    ("makespan_s", "s", "first arrival to last answer", Less, |r| count(r.throughput.makespan_ns)),
     ("iops", "1/s", "requests a second", More, |r| r.throughput.iops),
     ("mb_per_s", "MB/s", "reads and writes, 10^6 bytes a second", More, |r| {
-        mega(r.throughput.bytes_per_s)
+        r.throughput.bytes_per_s
     }),
     ("read_mb_per_s", "MB/s", "reads, 10^6 bytes a second", More, |r| {
-        mega(r.throughput.read_bytes_per_s)
+        r.throughput.read_bytes_per_s
     }),
     ("write_mb_per_s", "MB/s", "writes, 10^6 bytes a second", More, |r| {
-        mega(r.throughput.write_bytes_per_s)
+        r.throughput.write_bytes_per_s
     }),
     (
         "dies_busy",
@@ -252,16 +268,14 @@ const OF_FLASH: [Other; 22] = [
 ];
 
 const OF_ENERGY: [Other; 4] = [
-    ("energy_mj", "mJ", "all energy", Less, |r| Some(r.energy_pj.total as f64 / 1e9)),
-    ("power_w", "W", "mean power until the end of all work", Less, |r| {
-        r.power.mean_mw.map(|mw| mw / 1e3)
-    }),
+    ("energy_mj", "mJ", "all energy", Less, |r| count(r.energy_pj.total)),
+    ("power_w", "W", "mean power until the end of all work", Less, |r| r.power.mean_mw),
     ("peak_w", "W", "highest power of a bin or sample, where there are any", Less, |r| {
         let meter = r.power.meter.as_ref().and_then(|meter| meter.peak_mw);
-        meter.or(r.power.peak_mw).map(|mw| mw / 1e3)
+        meter.or(r.power.peak_mw)
     }),
     ("j_per_gb", "J/GB", "all energy over the 10^9 bytes that reads and writes moved", Less, |r| {
-        r.power.j_per_mb.map(|joules| joules * 1e3)
+        r.power.j_per_mb
     }),
 ];
 
@@ -270,7 +284,7 @@ const OF_VERDICT: [Other; 10] = [
         r.verdict.initial_write_amplification
     }),
     ("spare_percent", "%", "over-provisioning beside free and open blocks", Neither, |r| {
-        r.verdict.effective_over_provisioning.map(|share| share * 100.0)
+        r.verdict.effective_over_provisioning
     }),
     ("gc_ran", "flag", "1 where garbage collection or merges ran", Neither, |r| {
         flag(r.verdict.gc_ran)

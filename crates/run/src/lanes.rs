@@ -48,7 +48,7 @@ pub fn open(
         let threads = Files::threads(&plan.files, seed, Some(capacity_sectors));
         let threads = threads.map_err(|error| workload_error(&error))?;
         let named = |(thread, files)| {
-            lane(&format!("{}-{thread}", plan.name), Source::Files(Box::new(files)))
+            lane(&format!("{}-{thread}", plan.name), Source::Other(Box::new(files)))
         };
         return Ok(((1..).zip(threads).map(named).collect(), None));
     }

@@ -22,14 +22,14 @@ impl Listener for () {}
 
 /// Hears how far several runs are, which may go side by side. `()` does not listen.
 pub trait Runs: Sync {
-    /// A run begins: what hears how far it is.
-    fn begin(&self) -> Box<dyn Listener>;
+    /// The run at a place begins: what hears how far it is.
+    fn begin(&self, place: usize) -> Box<dyn Listener>;
     /// A run need not be done again.
     fn skip(&self) {}
 }
 
 impl Runs for () {
-    fn begin(&self) -> Box<dyn Listener> {
+    fn begin(&self, _: usize) -> Box<dyn Listener> {
         Box::new(())
     }
 }
@@ -165,6 +165,7 @@ fn of_stream(stream: &StreamPlan) -> Option<u64> {
         Origin::Profile(profile) if stream.profile.requests == 0 => profile.requests(),
         Origin::Profile(_) => stream.profile.requests,
         Origin::Raw(None) => stream.raw.requests,
+        Origin::Requests(requests) => requests.len() as u64,
         Origin::Trace { .. } | Origin::Files | Origin::Raw(Some(_)) => 0,
     };
     (requests > 0).then_some(requests)

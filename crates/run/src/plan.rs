@@ -9,6 +9,7 @@ use crate::presets::{self, DEFAULT_DEVICE, DEFAULT_WORKLOAD};
 use crate::workload_file;
 use anyhow::Result;
 use flashyard_core::key::Value;
+use flashyard_core::request::Request;
 use flashyard_core::units::Span;
 use flashyard_sim::config::{
     ConfigError, DeviceKeys, Problem, Section, Sections, Settings, apply_setting,
@@ -349,6 +350,12 @@ impl Plan {
         };
         let workload = |_: &mut Vec<Problem>| Ok(Experiment::of("session", Vec::new()));
         Base::read(own, name, read, workload)?.with(set)
+    }
+
+    /// Takes these requests in place of those of its workload, at their own times.
+    pub fn set_requests(&mut self, requests: Arc<Vec<Request>>) {
+        let stream = StreamPlan::new(Origin::Requests(requests));
+        self.sections.workload = Experiment::of(&self.sections.workload.name, vec![stream]);
     }
 
     /// What the run does.

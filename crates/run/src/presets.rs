@@ -53,12 +53,17 @@ pub fn device(name: &str) -> Option<&'static str> {
     DEVICES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
+/// Every built-in workload: the section that has its keys, its name and its title.
+pub fn built_in() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let generators = BUILT_IN.iter().map(|one| ("generator", one.name, one.title));
+    let patterns = BUILT_IN_PATTERNS.iter().map(|one| ("pattern", one.name, one.title));
+    let mixes = BUILT_IN_MIXES.iter().map(|one| ("mix", one.name, one.title));
+    let files = BUILT_IN_FILES.iter().map(|one| ("files", one.name, one.title));
+    let raw = BUILT_IN_RAW.iter().map(|one| ("raw", one.name, one.title));
+    generators.chain(patterns).chain(mixes).chain(files).chain(raw)
+}
+
 /// The names of all built-in workloads.
 pub fn built_in_names() -> impl Iterator<Item = &'static str> {
-    let patterns = BUILT_IN_PATTERNS.iter().map(|built_in| built_in.name);
-    let mixes = BUILT_IN_MIXES.iter().map(|built_in| built_in.name);
-    let files = BUILT_IN_FILES.iter().map(|built_in| built_in.name);
-    let raw = BUILT_IN_RAW.iter().map(|built_in| built_in.name);
-    let generators = BUILT_IN.iter().map(|built_in| built_in.name);
-    generators.chain(patterns).chain(mixes).chain(files).chain(raw)
+    built_in().map(|(_, name, _)| name)
 }

@@ -8,6 +8,7 @@
 use crate::device::names;
 use crate::error::{is_toml, read_text, wrong};
 use crate::experiment::{BufferLine, Experiment, Origin, PhasePlan, StreamPlan, phase_name};
+use crate::presets::built_in;
 use crate::profile;
 use anyhow::Result;
 use flashyard_core::key::Value;
@@ -17,12 +18,7 @@ use flashyard_sim::config::{
 };
 use flashyard_sim::device::PhaseKeys;
 use flashyard_workload::files::BuiltInFiles;
-use flashyard_workload::generator::{BUILT_IN, BuiltIn};
-use flashyard_workload::mix::BuiltInMix;
-use flashyard_workload::pattern::BuiltInPattern;
 use flashyard_workload::profile::Profile;
-use flashyard_workload::raw::BuiltInRaw;
-use flashyard_workload::{BUILT_IN_FILES, BUILT_IN_MIXES, BUILT_IN_PATTERNS, BUILT_IN_RAW};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -256,23 +252,20 @@ impl Reader<'_> {
 
     /// Reports bases that do not exist.
     fn check_bases(&mut self, extras: &Extras) {
-        let workloads: Vec<&str> = BUILT_IN.iter().map(|known| known.name).collect();
-        let patterns: Vec<&str> = BUILT_IN_PATTERNS.iter().map(|known| known.name).collect();
-        let mixes: Vec<&str> = BUILT_IN_MIXES.iter().map(|known| known.name).collect();
-        let files: Vec<&str> = BUILT_IN_FILES.iter().map(|known| known.name).collect();
-        let raw: Vec<&str> = BUILT_IN_RAW.iter().map(|known| known.name).collect();
-        for (path, known, kind) in [
-            ("generator.base", workloads, "workload"),
-            ("pattern.base", patterns, "pattern"),
-            ("mix.base", mixes, "mix"),
-            ("files.base", files, "file system workload"),
-            ("raw.base", raw, "stream of raw operations"),
+        for (section, kind) in [
+            ("generator", "workload"),
+            ("pattern", "pattern"),
+            ("mix", "mix"),
+            ("files", "file system workload"),
+            ("raw", "stream of raw operations"),
         ] {
-            let Some(base) = self.string(extras, path) else { continue };
-            if !known.contains(&base.as_str()) {
-                let near = nearest(&base, known.into_iter());
+            let path = format!("{section}.base");
+            let Some(base) = self.string(extras, &path) else { continue };
+            let known = || built_in().filter(|(of, ..)| *of == section).map(|(_, name, _)| name);
+            if known().all(|name| name != base) {
+                let near = nearest(&base, known());
                 let what = format!("{path}: {base} is not a built-in {kind}{near}");
-                self.problem(extras.line(path), what);
+                self.problem(extras.line(&path), what);
             }
         }
     }
@@ -418,20 +411,10 @@ fn base(table: &Table) -> StreamPlan {
         Origin::Generator
     };
     let mut stream = StreamPlan::new(origin);
-    if let Some(built_in) = base("generator").and_then(BuiltIn::from_name) {
-        stream.generator = built_in.keys;
-    }
-    if let Some(built_in) = base("pattern").and_then(BuiltInPattern::from_name) {
-        stream.start_from(built_in);
-    }
-    if let Some(built_in) = base("mix").and_then(BuiltInMix::from_name) {
-        stream.mix = built_in.keys;
-    }
-    if let Some(built_in) = base("files").and_then(BuiltInFiles::from_name) {
-        stream.files = built_in.keys;
-    }
-    if let Some(built_in) = base("raw").and_then(BuiltInRaw::from_name) {
-        stream.raw = built_in.keys;
+    for part in ORIGINS {
+        if let Some(name) = base(part) {
+            stream.start_from(part, name);
+        }
     }
     stream
 }

@@ -9,7 +9,7 @@ use super::show::{cells_table, median, median_error, percent};
 use super::stage::stage;
 use crate::args::fit::BoardArgs;
 use crate::output::table::{render, table};
-use crate::output::{print, remark};
+use crate::output::{print, print_json, remark};
 use anyhow::Result;
 use flashyard_run::contract::SCHEMA_VERSION;
 use flashyard_run::error::wrong;
@@ -53,7 +53,7 @@ pub(super) fn board(args: &BoardArgs, own: &OwnParts) -> Result<()> {
     if args.search.json {
         let all: Vec<Value> = rows.iter().map(json_row).collect();
         let object = json!({ "schema_version": SCHEMA_VERSION, "drives": all });
-        return print(&serde_json::to_string_pretty(&object)?);
+        return print_json(&object);
     }
     let mut text = String::new();
     let mut board = table(&["drive", "held-out cells", "count", "mean", "p99", "p99.9"]);
@@ -63,7 +63,7 @@ pub(super) fn board(args: &BoardArgs, own: &OwnParts) -> Result<()> {
             let count: usize = rows.iter().map(count).sum();
             let error = |what| {
                 let errors = rows.iter().flat_map(|row| row.errors(what, between));
-                percent(median(errors.collect()))
+                percent(median(errors))
             };
             let errors = [What::Mean, What::P99, What::P999].map(error);
             let cells = [name.to_string(), place.to_string(), count.to_string()];

@@ -7,7 +7,7 @@ mod stage;
 use crate::args::fit::{FitArgs, FitCommand};
 use crate::output::{WholeFile, print, remark};
 use crate::progress::Progress;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use board::board;
 use flashyard_run::error::{is_toml, wrong};
 use flashyard_run::fit::cells::{self, Cell, RAN};
@@ -18,7 +18,6 @@ use flashyard_run::fit::model::Model;
 use flashyard_sim::config::nearest;
 use flashyard_sim::own::OwnParts;
 use stage::stage;
-use std::io::Write;
 
 /// Runs `flashyard fit` or `flashyard board`.
 pub(crate) fn run(command: &FitCommand, own: &OwnParts) -> Result<()> {
@@ -77,9 +76,7 @@ fn one(args: &FitArgs, own: &OwnParts) -> Result<()> {
         let whence =
             args.drive.as_ref().map_or(whence.clone(), |drive| format!("{whence}, {drive}"));
         let text = device_file::text(&args.device, &args.search.set, &settings, &whence)?;
-        let mut file = WholeFile::create(path)?;
-        file.write_all(text.as_bytes()).with_context(|| format!("{}", path.display()))?;
-        file.finish()?;
+        WholeFile::of(path, &text)?.finish()?;
         remark(&format!("{}: written", path.display()));
     }
     print(&text)

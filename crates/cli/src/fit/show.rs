@@ -8,6 +8,7 @@ use flashyard_run::fit::Fitted;
 use flashyard_run::fit::cells::{Cell, Figure, What};
 use flashyard_run::fit::identify::Known;
 use flashyard_run::fit::search::pairs;
+use flashyard_run::stats;
 use serde_json::{Value, json};
 
 /// The error of a modelled figure, as a share of the measured one.
@@ -19,18 +20,13 @@ pub(super) fn error(measured: f64, modelled: f64) -> f64 {
 pub(super) fn median_error(cells: &[Cell], figures: &[Vec<f64>], what: What) -> Option<f64> {
     let of_kind = pairs(cells, figures).filter(|((figure, _), _)| figure.what == what);
     let errors = of_kind.map(|((_, measured), modelled)| error(measured, modelled).abs());
-    median(errors.filter(|error| error.is_finite()).collect())
+    median(errors.filter(|error| error.is_finite()))
 }
 
-/// The median of some numbers; of an even count the mean of the middle two.
-pub(super) fn median(mut all: Vec<f64>) -> Option<f64> {
-    all.sort_by(f64::total_cmp);
-    let middle = all.len() / 2;
-    match all.len() {
-        0 => None,
-        n if n % 2 == 1 => Some(all[middle]),
-        _ => Some(f64::midpoint(all[middle - 1], all[middle])),
-    }
+/// The median of some numbers; none where there are none.
+pub(super) fn median(all: impl Iterator<Item = f64>) -> Option<f64> {
+    let all: Vec<f64> = all.collect();
+    (!all.is_empty()).then(|| stats::median(&all))
 }
 
 pub(super) fn percent(share: Option<f64>) -> String {

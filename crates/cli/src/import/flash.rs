@@ -1,32 +1,11 @@
 //! MQSim's `Flash_Parameter_Set`: the shape and the times of dies.
 
 use super::facts::Facts;
-use super::found::{Found, thousandths};
-use super::xml::{Entry, Group};
-
-const NAMES: [&str; 18] = [
-    "Flash_Technology",
-    "CMD_Suspension_Support",
-    "Page_Read_Latency_LSB",
-    "Page_Read_Latency_CSB",
-    "Page_Read_Latency_MSB",
-    "Page_Program_Latency_LSB",
-    "Page_Program_Latency_CSB",
-    "Page_Program_Latency_MSB",
-    "Block_Erase_Latency",
-    "Block_PE_Cycles_Limit",
-    "Suspend_Erase_Time",
-    "Suspend_Program_Time",
-    "Die_No_Per_Chip",
-    "Plane_No_Per_Die",
-    "Block_No_Per_Plane",
-    "Page_No_Per_Block",
-    "Page_Capacity",
-    "Page_Metadat_Capacity",
-];
-
-/// Names of older versions.
-const OPTIONAL: [&str; 1] = ["Suspend_Write_Time"];
+use super::found::Fate::Idle;
+use super::found::{Outcome, thousandths};
+use super::table::Becomes::{Always, By, Same, Us};
+use super::table::Kind::{Whole, WholeBy, Word};
+use super::table::{Key, Value, changed, idle, key, optional, taken, taken_as};
 
 /// Why nothing of MQSim's is ever suspended.
 pub(super) const NO_SUSPENSION: &str = "its scheduler never suspends a command";
@@ -34,95 +13,93 @@ pub(super) const NO_SUSPENSION: &str = "its scheduler never suspends a command";
 /// Longest time of an operation, in nanoseconds.
 const LONGEST: u64 = 4_000_000_000_000;
 
-pub(super) fn read(group: &Group, facts: &Facts, found: &mut Found) {
-    found.check(group, &NAMES, &[]);
-    for entry in &group.entries {
-        if !times(entry, facts, found) && !shape(entry, facts, found) {
-            found.unknown(entry, group, &[&NAMES[..], &OPTIONAL].concat());
-        }
+const LARGEST: u64 = u32::MAX as u64;
+
+/// The keys of reads and programs of the first, the second and the third type of page.
+const READ: [&str; 3] = ["nand.read_us", "nand.read_2_us", "nand.read_3_us"];
+const PROGRAM: [&str; 3] = ["nand.program_us", "nand.program_2_us", "nand.program_3_us"];
+
+/// The keys; the last one is of older versions.
+pub(super) const FLASH: &[Key<Facts>] = &[
+    key(
+        "Flash_Technology",
+        Word(&["SLC", "MLC", "TLC"]),
+        By(|facts, _| taken(&[("nand.bits_per_cell", facts.bits_per_cell.to_string())])),
+    ),
+    key(
+        "CMD_Suspension_Support",
+        Word(&["NONE", "PROGRAM", "PROGRAM_ERASE", "ERASE"]),
+        Always(Idle, NO_SUSPENSION),
+    ),
+    key("Page_Read_Latency_LSB", Whole(1, LONGEST), Us(READ[0])),
+    key("Page_Read_Latency_CSB", WholeBy(|of| time(csb(of))), By(|of, ns| read(of, csb(of), ns))),
+    key("Page_Read_Latency_MSB", WholeBy(|of| time(msb(of))), By(|of, ns| read(of, msb(of), ns))),
+    key("Page_Program_Latency_LSB", Whole(1, LONGEST), Us(PROGRAM[0])),
+    key(
+        "Page_Program_Latency_CSB",
+        WholeBy(|of| time(csb(of))),
+        By(|of, ns| program(of, csb(of), ns)),
+    ),
+    key(
+        "Page_Program_Latency_MSB",
+        WholeBy(|of| time(msb(of))),
+        By(|of, ns| program(of, msb(of), ns)),
+    ),
+    key("Block_Erase_Latency", Whole(1, LONGEST), Us("nand.erase_us")),
+    key("Block_PE_Cycles_Limit", Whole(0, u64::MAX), Always(Idle, "MQSim retires no block")),
+    key("Suspend_Erase_Time", Whole(0, u64::MAX), Always(Idle, NO_SUSPENSION)),
+    key("Suspend_Program_Time", Whole(0, u64::MAX), Always(Idle, NO_SUSPENSION)),
+    key("Die_No_Per_Chip", Whole(1, LARGEST), Same("geometry.dies_per_way")),
+    key("Plane_No_Per_Die", Whole(1, LARGEST), Same("geometry.planes")),
+    key("Block_No_Per_Plane", Whole(1, LARGEST), Same("geometry.blocks_per_plane")),
+    key("Page_No_Per_Block", Whole(1, LARGEST), By(pages)),
+    key("Page_Capacity", Whole(1, LARGEST), Same("geometry.page_bytes")),
+    key(
+        "Page_Metadat_Capacity",
+        Whole(0, u64::MAX),
+        Always(Idle, "MQSim transfers no spare bytes"),
+    ),
+    optional("Suspend_Write_Time", Whole(0, u64::MAX), Always(Idle, NO_SUSPENSION)),
+];
+
+/// Which type of page the second of three is, the first being 0; none where there are fewer.
+fn csb(facts: &Facts) -> Option<usize> {
+    (facts.bits_per_cell == 3).then_some(1)
+}
+
+/// Which type of page the last one is; none where it is the first.
+fn msb(facts: &Facts) -> Option<usize> {
+    (1..READ.len()).find(|last| *last as u64 + 1 == facts.bits_per_cell)
+}
+
+/// The range of the time of a type of page. Where there is no such type, 0 will do.
+fn time(kind: Option<usize>) -> (u64, u64) {
+    (u64::from(kind.is_some()), LONGEST)
+}
+
+fn read(facts: &Facts, kind: Option<usize>, ns: &Value<'_>) -> Outcome {
+    of_pages(READ, facts.read_ns, kind, ns.whole)
+}
+
+fn program(facts: &Facts, kind: Option<usize>, ns: &Value<'_>) -> Outcome {
+    of_pages(PROGRAM, facts.program_ns, kind, ns.whole)
+}
+
+/// The time of a type of page, the first of which takes `first`.
+fn of_pages(keys: [&'static str; 3], first: u64, kind: Option<usize>, ns: u64) -> Outcome {
+    match kind {
+        None => idle("the technology has no such pages"),
+        Some(_) if ns == first => taken_as(format!("as {}", keys[0])),
+        Some(kind) => taken(&[(keys[kind], thousandths(ns))]),
     }
 }
 
-fn shape(entry: &Entry, facts: &Facts, found: &mut Found) -> bool {
-    let key = match entry.name.as_str() {
-        "Die_No_Per_Chip" => "geometry.dies_per_way",
-        "Plane_No_Per_Die" => "geometry.planes",
-        "Block_No_Per_Plane" => "geometry.blocks_per_plane",
-        "Page_No_Per_Block" => "geometry.pages_per_block",
-        "Page_Capacity" => "geometry.page_bytes",
-        "Page_Metadat_Capacity" => {
-            found.whole(entry, 0, u64::MAX);
-            found.idle(entry, &[], "MQSim transfers no spare bytes");
-            return true;
-        }
-        "Block_PE_Cycles_Limit" => {
-            found.whole(entry, 0, u64::MAX);
-            found.idle(entry, &[], "MQSim retires no block");
-            return true;
-        }
-        "CMD_Suspension_Support" => {
-            found.word(entry, &["NONE", "PROGRAM", "PROGRAM_ERASE", "ERASE"]);
-            found.idle(entry, &[], NO_SUSPENSION);
-            return true;
-        }
-        "Suspend_Erase_Time" | "Suspend_Program_Time" | "Suspend_Write_Time" => {
-            found.whole(entry, 0, u64::MAX);
-            found.idle(entry, &[], NO_SUSPENSION);
-            return true;
-        }
-        _ => return false,
-    };
-    let count = found.whole(entry, 1, u64::from(u32::MAX));
-    let rest = if key == "geometry.pages_per_block" { count % facts.bits_per_cell } else { 0 };
-    if rest > 0 && count > rest {
-        let why = "a block has whole word lines, which have a page for each bit of a cell";
-        found.changed(entry, &[(key, (count - rest).to_string())], why);
-    } else {
-        found.taken(entry, &[(key, count.to_string())]);
+fn pages(facts: &Facts, count: &Value<'_>) -> Outcome {
+    const PAGES: &str = "geometry.pages_per_block";
+    let (count, rest) = (count.whole, count.whole % facts.bits_per_cell);
+    if rest == 0 || count <= rest {
+        return taken(&[(PAGES, count.to_string())]);
     }
-    true
-}
-
-fn times(entry: &Entry, facts: &Facts, found: &mut Found) -> bool {
-    let bits = facts.bits_per_cell;
-    let (kind, first) = match entry.name.as_str() {
-        "Flash_Technology" => {
-            found.word(entry, &["SLC", "MLC", "TLC"]);
-            found.taken(entry, &[("nand.bits_per_cell", bits.to_string())]);
-            return true;
-        }
-        "Block_Erase_Latency" => {
-            let ns = found.whole(entry, 1, LONGEST);
-            found.taken(entry, &[("nand.erase_us", us(ns))]);
-            return true;
-        }
-        name if name.starts_with("Page_Read_Latency_") => ("read", facts.read_ns),
-        name if name.starts_with("Page_Program_Latency_") => ("program", facts.program_ns),
-        _ => return false,
-    };
-    // Which type of page it is for, the first being 1.
-    let number = match entry.name.rsplit('_').next() {
-        Some("LSB") => 1,
-        Some("CSB") if bits == 3 => 2,
-        Some("MSB") if bits > 1 => bits,
-        Some("CSB" | "MSB") => {
-            found.whole(entry, 0, LONGEST);
-            found.idle(entry, &[], "the technology has no such pages");
-            return true;
-        }
-        _ => return false,
-    };
-    let ns = found.whole(entry, 1, LONGEST);
-    let key = if number == 1 { String::new() } else { format!("_{number}") };
-    if number > 1 && ns == first {
-        found.taken_as(entry, &format!("as nand.{kind}_us"));
-    } else {
-        found.taken(entry, &[(&format!("nand.{kind}{key}_us"), us(ns))]);
-    }
-    true
-}
-
-/// Nanoseconds as microseconds.
-fn us(ns: u64) -> String {
-    thousandths(ns)
+    let why = "a block has whole word lines, which have a page for each bit of a cell";
+    changed(&[(PAGES, (count - rest).to_string())], why)
 }

@@ -1,47 +1,162 @@
 //! A flow of MQSim as a stream: a pattern of requests, or a trace.
 
 use super::facts::Facts;
-use super::found::{FRACTION, Found, decimal, quoted, thousandths, whole};
+use super::found::Fate::{Changed, Idle, Missing, Taken};
+use super::found::{FRACTION, Found, Outcome, decimal, quoted, thousandths, whole};
+use super::table::Becomes::{Always, By, Same};
+use super::table::Kind::{Text, Truth, Whole, Word};
+use super::table::{
+    Key, Value, changed, idle, key, missing, optional, read, taken, taken_as, words, wrong,
+};
 use super::xml::{Entry, Group};
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 /// Keys of every flow.
-pub(super) const FLOW: [&str; 7] = [
-    "Priority_Class",
-    "Device_Level_Data_Caching_Mode",
-    "Channel_IDs",
-    "Chip_IDs",
-    "Die_IDs",
-    "Plane_IDs",
-    "Initial_Occupancy_Percentage",
+const FLOW: &[Key<Flow>] = &[
+    key(
+        "Priority_Class",
+        Word(&["HIGH", "URGENT", "MEDIUM", "LOW"]),
+        By(|flow, _| {
+            if flow.facts.has_priorities {
+                missing("flows have no classes; see stream.weight")
+            } else {
+                idle("only PRIORITY_OUT_OF_ORDER looks at it")
+            }
+        }),
+    ),
+    key(
+        "Device_Level_Data_Caching_Mode",
+        Word(&["WRITE_CACHE", "TURNED_OFF", "READ_CACHE", "WRITE_READ_CACHE"]),
+        By(caching),
+    ),
+    key(IDS[0], Text, By(|flow, ids| of_planes(flow, ids, 0))),
+    key(IDS[1], Text, By(|flow, ids| of_planes(flow, ids, 1))),
+    key(IDS[2], Text, By(|flow, ids| of_planes(flow, ids, 2))),
+    key(IDS[3], Text, By(|flow, ids| of_planes(flow, ids, 3))),
+    key(
+        "Initial_Occupancy_Percentage",
+        Whole(0, 100),
+        By(|flow, _| {
+            if flow.facts.is_preconditioned {
+                changed(&[], "state.fill_percent of the device is the mean of the flows")
+            } else {
+                idle("Enabled_Preconditioning is false")
+            }
+        }),
+    ),
 ];
 
-const SYNTHETIC: [&str; 15] = [
-    "Working_Set_Percentage",
-    "Synthetic_Generator_Type",
-    "Read_Percentage",
-    "Address_Distribution",
-    "Percentage_of_Hot_Region",
-    "Generated_Aligned_Addresses",
-    "Address_Alignment_Unit",
-    "Request_Size_Distribution",
-    "Average_Request_Size",
-    "Variance_Request_Size",
-    "Seed",
-    "Average_No_of_Reqs_in_Queue",
-    "Bandwidth",
-    "Stop_Time",
-    "Total_Requests_To_Generate",
+/// Keys of generated flows.
+const SYNTHETIC: &[Key<Flow>] = &[
+    key("Working_Set_Percentage", Whole(0, LARGEST), By(|flow, set| flow.range(set.whole))),
+    key(
+        "Synthetic_Generator_Type",
+        Word(&["QUEUE_DEPTH", "BANDWIDTH", "ARRIVAL_RATE"]),
+        By(pacing),
+    ),
+    key("Read_Percentage", Whole(0, 100), Same("pattern.read_percent")),
+    words(
+        "Address_Distribution",
+        &[
+            (
+                "STREAMING",
+                Changed,
+                &[("pattern.access", "\"sequential\"")],
+                "it starts at the start of its range, in MQSim at any place",
+            ),
+            ("RANDOM_UNIFORM", Taken, UNIFORM, ""),
+            ("RANDOM_HOTCOLD", Taken, HOT_COLD, ""),
+            ("UNIFORM_RANDOM", Taken, UNIFORM, ""),
+            ("HOTCOLD_RANDOM", Taken, HOT_COLD, ""),
+        ],
+    ),
+    key("Percentage_of_Hot_Region", Whole(0, 100), By(hot_region)),
+    key("Generated_Aligned_Addresses", Truth, By(|flow, _| flow.aligned())),
+    key(
+        "Address_Alignment_Unit",
+        Whole(1, 1 << 21),
+        By(
+            |flow, _| {
+                if flow.is_aligned() { flow.aligned() } else { idle("addresses are not aligned") }
+            },
+        ),
+    ),
+    words(
+        "Request_Size_Distribution",
+        &[
+            ("FIXED", Taken, &[], ""),
+            (
+                "NORMAL",
+                Changed,
+                &[("pattern.sizes", "\"uniform\"")],
+                "sizes have this mean and deviation, all with equal chance",
+            ),
+        ],
+    ),
+    key("Average_Request_Size", Whole(1, 1 << 21), By(|flow, _| size(flow))),
+    key(
+        "Variance_Request_Size",
+        Whole(0, 1 << 21),
+        By(|flow, _| {
+            if flow.is_normal() {
+                changed(&[], "MQSim uses it as the standard deviation; see Average_Request_Size")
+            } else {
+                idle("sizes are fixed")
+            }
+        }),
+    ),
+    key("Seed", Whole(0, u64::MAX), Always(Missing, "--seed gives each stream a seed of its own")),
+    key(
+        "Average_No_of_Reqs_in_Queue",
+        Whole(1, 65_536),
+        By(|flow, depth| {
+            if flow.is_by_rate() {
+                idle("requests come by Bandwidth")
+            } else {
+                taken(&[("stream.depth", depth.whole.to_string())])
+            }
+        }),
+    ),
+    optional(
+        "Bandwidth",
+        Whole(0, u64::MAX),
+        By(|flow, _| {
+            if flow.is_by_rate() {
+                taken_as("it gives pattern.rate_per_s")
+            } else {
+                idle("requests come by queue depth")
+            }
+        }),
+    ),
+    key("Stop_Time", Whole(0, 4_611_686_018_427_387_904), By(stop_time)),
+    key("Total_Requests_To_Generate", Whole(0, 1_000_000_000_000), By(total)),
+    optional("Intensity", Text, Always(Idle, "MQSim's last version reads Bandwidth in its place")),
 ];
 
-const TRACE: [&str; 4] = ["File_Path", "Percentage_To_Be_Executed", "Relay_Count", "Time_Unit"];
+/// Keys of flows from traces.
+const TRACE: &[Key<Flow>] = &[
+    key("File_Path", Text, By(path)),
+    key("Percentage_To_Be_Executed", Whole(1, LARGEST), By(share)),
+    key("Relay_Count", Whole(1, LARGEST), Same("trace.repeat")),
+    key(
+        "Time_Unit",
+        Word(&["NANOSECOND", "PICOSECOND", "MICROSECOND"]),
+        Always(Idle, "it reads all times as nanoseconds, and so does ssdsim"),
+    ),
+];
+
+/// A name that MQSim's files have and its last version does not read.
+const OF_OLD_FILES: &[Key<Flow>] =
+    &[optional("Type", Text, Always(Idle, "the name of the element says it"))];
 
 /// The lists of ids that say which planes a flow uses.
 pub(super) const IDS: [&str; 4] = ["Channel_IDs", "Chip_IDs", "Die_IDs", "Plane_IDs"];
 
-/// Names that MQSim's files have and its last version does not read.
-const OPTIONAL: [&str; 2] = ["Intensity", "Type"];
+const UNIFORM: &[(&str, &str)] = &[("pattern.access", "\"uniform\"")];
+
+const HOT_COLD: &[(&str, &str)] =
+    &[("pattern.access", "\"hot_cold\""), ("pattern.scatter", "false")];
 
 const LARGEST: u64 = u32::MAX as u64;
 
@@ -57,155 +172,39 @@ pub(super) struct Trace {
 
 /// A flow, and what its keys depend on.
 #[derive(Clone, Debug)]
-pub(super) struct Flow<'a> {
-    pub(super) group: &'a Group,
-    pub(super) facts: &'a Facts,
-    pub(super) trace: &'a Trace,
+pub(super) struct Flow {
+    pub(super) group: Group,
+    pub(super) facts: Facts,
+    pub(super) trace: Trace,
     /// Start and length of its addresses in percent of the device.
     pub(super) range: (f64, f64),
     /// Time after which the scenario ends, in nanoseconds; 0: none.
     pub(super) stop: u64,
 }
 
-impl Flow<'_> {
+impl Flow {
     /// Reads all keys.
     pub(super) fn read(&self, is_trace: bool, found: &mut Found) {
-        let own = if is_trace { &TRACE[..] } else { &SYNTHETIC[..] };
-        let names = [&FLOW[..], own].concat();
-        let entries = &self.group.entries;
-        let absent: Vec<&str> = names.iter().copied().filter(|name| *name != "Bandwidth").collect();
-        found.check(self.group, &absent, &[]);
+        let has = |name: &str| self.group.entries.iter().any(|entry| entry.name == name);
         if is_trace {
             // MQSim moves addresses behind the end of a flow's range into it.
-            self.trace_settings(found);
-        } else if !entries.iter().any(|entry| entry.name == "Working_Set_Percentage") {
-            self.set_range(None, 100, found);
+            let keys = [("trace.format", quoted("ssdsim")), ("trace.fold", quoted("modulo"))];
+            found.set(&self.itself("MQSim's traces"), &keys);
+        } else if !has("Working_Set_Percentage") {
+            found.set(&self.itself("Channel_IDs to Plane_IDs"), &self.range(100).keys);
         }
-        for entry in entries {
-            let is_known = self.common(entry, is_trace, found)
-                || (is_trace && self.of_trace(entry, found))
-                || (!is_trace && (self.requests(entry, found) || self.addresses(entry, found)));
-            if !is_known {
-                found.unknown(entry, self.group, &[&names[..], &OPTIONAL].concat());
-            }
-        }
-        if is_trace && !entries.iter().any(|entry| entry.name == "File_Path") {
+        let own = if is_trace { TRACE } else { SYNTHETIC };
+        read(&self.group, &[FLOW, own, OF_OLD_FILES], &[], self, found);
+        if is_trace && !has("File_Path") {
             let what = "File_Path is missing: where is the trace?";
             found.problems.push(format!("{}: {}: {what}", self.group.place, self.group.name));
         }
     }
 
-    fn common(&self, entry: &Entry, is_trace: bool, found: &mut Found) -> bool {
-        match entry.name.as_str() {
-            "Priority_Class" => {
-                found.word(entry, &["HIGH", "URGENT", "MEDIUM", "LOW"]);
-                if self.facts.has_priorities {
-                    found.missing(entry, "flows have no classes; see stream.weight");
-                } else {
-                    found.idle(entry, &[], "only PRIORITY_OUT_OF_ORDER looks at it");
-                }
-            }
-            "Device_Level_Data_Caching_Mode" => self.caching(entry, found),
-            _ if is_ids(entry) => {
-                if is_all(entry, self.facts) {
-                    found.taken_as(entry, "all that there are");
-                } else if is_trace {
-                    found.missing(entry, "flows use all planes, and traces all addresses");
-                } else {
-                    let why = "the flow uses all planes; its share of the addresses is kept";
-                    found.changed(entry, &[], why);
-                }
-            }
-            "Initial_Occupancy_Percentage" => {
-                found.whole(entry, 0, 100);
-                if self.facts.is_preconditioned {
-                    let why = "state.fill_percent of the device is the mean of the flows";
-                    found.changed(entry, &[], why);
-                } else {
-                    found.idle(entry, &[], "Enabled_Preconditioning is false");
-                }
-            }
-            "Type" => found.idle(entry, &[], "the name of the element says it"),
-            _ => return false,
-        }
-        true
-    }
-
-    fn caching(&self, entry: &Entry, found: &mut Found) {
-        let words = ["WRITE_CACHE", "TURNED_OFF", "READ_CACHE", "WRITE_READ_CACHE"];
-        let word = found.word(entry, &words);
-        let has_buffer = self.facts.flows.write_cache;
-        match word {
-            "WRITE_CACHE" => found.taken_as(entry, "the device has a write buffer"),
-            "TURNED_OFF" if !has_buffer => found.taken_as(entry, "the device has no write buffer"),
-            "TURNED_OFF" => found.changed(entry, &[], "another flow needs the write buffer"),
-            "READ_CACHE" => found.missing(entry, "data that is read is not cached"),
-            _ => found.changed(entry, &[], "a write buffer; data that is read is not cached"),
-        }
-    }
-
-    /// Keys that say how many requests there are, of what kind and size, and when.
-    fn requests(&self, entry: &Entry, found: &mut Found) -> bool {
-        match entry.name.as_str() {
-            "Synthetic_Generator_Type" => {
-                self.pacing(entry, found);
-            }
-            "Average_No_of_Reqs_in_Queue" => {
-                let depth = found.whole(entry, 1, 65_536).to_string();
-                if self.is_by_rate() {
-                    found.idle(entry, &[], "requests come by Bandwidth");
-                } else {
-                    found.taken(entry, &[("stream.depth", depth)]);
-                }
-            }
-            "Bandwidth" => {
-                found.whole(entry, 0, u64::MAX);
-                if self.is_by_rate() {
-                    found.taken_as(entry, "it gives pattern.rate_per_s");
-                } else {
-                    found.idle(entry, &[], "requests come by queue depth");
-                }
-            }
-            "Intensity" => {
-                found.idle(entry, &[], "MQSim's last version reads Bandwidth in its place");
-            }
-            "Read_Percentage" => {
-                let percent = found.whole(entry, 0, 100).to_string();
-                found.taken(entry, &[("pattern.read_percent", percent)]);
-            }
-            "Request_Size_Distribution" => {
-                if found.word(entry, &["FIXED", "NORMAL"]) == "FIXED" {
-                    found.taken_as(entry, "");
-                } else {
-                    let why = "sizes have this mean and deviation, all with equal chance";
-                    found.changed(entry, &[("pattern.sizes", quoted("uniform"))], why);
-                }
-            }
-            "Average_Request_Size" => {
-                found.whole(entry, 1, 1 << 21);
-                let (least, greatest) = self.sizes();
-                let mut keys = vec![("pattern.size_kib", kib(least))];
-                keys.extend((greatest > least).then(|| ("pattern.max_size_kib", kib(greatest))));
-                found.taken(entry, &keys);
-            }
-            "Variance_Request_Size" => {
-                found.whole(entry, 0, 1 << 21);
-                if self.is_normal() {
-                    let why = "MQSim uses it as the standard deviation; see Average_Request_Size";
-                    found.changed(entry, &[], why);
-                } else {
-                    found.idle(entry, &[], "sizes are fixed");
-                }
-            }
-            "Seed" => {
-                found.whole(entry, 0, u64::MAX);
-                found.missing(entry, "--seed gives each stream a seed of its own");
-            }
-            "Stop_Time" => self.stop_time(entry, found),
-            "Total_Requests_To_Generate" => self.total(entry, found),
-            _ => return false,
-        }
-        true
+    /// An entry for keys that follow from the flow itself.
+    fn itself(&self, name: &str) -> Entry {
+        let (name, place) = (name.to_string(), self.group.place.clone());
+        Entry { name, value: String::new(), place, line: 0 }
     }
 
     fn is_normal(&self) -> bool {
@@ -217,29 +216,8 @@ impl Flow<'_> {
         self.group.is(kind, "BANDWIDTH") || self.group.is(kind, "ARRIVAL_RATE")
     }
 
-    /// Whether requests come by queue depth or by rate.
-    fn pacing(&self, entry: &Entry, found: &mut Found) {
-        let words = ["QUEUE_DEPTH", "BANDWIDTH", "ARRIVAL_RATE"];
-        if found.word(entry, &words) == "QUEUE_DEPTH" {
-            found.taken(entry, &[("stream.pacing", quoted("closed"))]);
-            return;
-        }
-        let bandwidth = self.group.get::<u64>("Bandwidth").unwrap_or(0);
-        let size = self.group.get::<u64>("Average_Request_Size").unwrap_or(1).max(1);
-        // MQSim divides in whole numbers.
-        let per_s = bandwidth / 512 / size;
-        if per_s == 0 || per_s > 1_000_000_000 {
-            let what = "Bandwidth must be at least one request of Average_Request_Size a second";
-            found.problem(entry, what);
-            return;
-        }
-        let rate = 1e9 / (1_000_000_000 / per_s) as f64;
-        let keys = [
-            ("stream.pacing", quoted("open")),
-            ("pattern.arrival", quoted("poisson")),
-            ("pattern.rate_per_s", decimal(rate, 6)),
-        ];
-        found.taken(entry, &keys);
+    fn is_aligned(&self) -> bool {
+        self.group.is("Generated_Aligned_Addresses", "true")
     }
 
     /// The least and the greatest size in sectors. Normal sizes become uniform ones of nearly the
@@ -258,154 +236,24 @@ impl Flow<'_> {
     /// Sectors whose multiples requests start at.
     fn alignment(&self) -> u64 {
         let unit = self.group.get::<u64>("Address_Alignment_Unit").unwrap_or(1).clamp(1, 1 << 21);
-        if self.group.is("Generated_Aligned_Addresses", "true") { unit } else { 1 }
+        if self.is_aligned() { unit } else { 1 }
     }
 
-    fn stop_time(&self, entry: &Entry, found: &mut Found) {
-        let stop = found.whole(entry, 0, 4_611_686_018_427_387_904);
-        if stop == self.stop && stop > 0 {
-            let ms = decimal(stop as f64 / 1e6, 6);
-            found.taken_as(entry, &format!("phase.time_ms = {ms}"));
-        } else if stop > 0 {
-            found.changed(entry, &[], "the phase ends with the flow that stops last");
-        } else if self.stop > 0 {
-            found.changed(entry, &[], "the Stop_Time of another flow ends the phase");
-        } else {
-            found.taken_as(entry, "Total_Requests_To_Generate counts");
-        }
+    fn aligned(&self) -> Outcome {
+        taken(&[("pattern.align_kib", kib(self.alignment()))])
     }
 
-    fn total(&self, entry: &Entry, found: &mut Found) {
-        let total = found.whole(entry, 0, 1_000_000_000_000);
-        let no_end = ("pattern.requests", "0".to_string());
-        if self.group.get::<u64>("Stop_Time").unwrap_or(0) > 0 {
-            found.idle(entry, &[no_end], "Stop_Time counts");
-        } else if total == 0 {
-            found.problem(entry, "there are no requests; set it or Stop_Time");
-        } else {
-            found.taken(entry, &[("pattern.requests", total.to_string())]);
-        }
-    }
-
-    /// Keys that say where requests lie.
-    fn addresses(&self, entry: &Entry, found: &mut Found) -> bool {
-        let is_hot = self.group.is("Address_Distribution", "RANDOM_HOTCOLD")
-            || self.group.is("Address_Distribution", "HOTCOLD_RANDOM");
-        match entry.name.as_str() {
-            "Working_Set_Percentage" => {
-                let set = found.whole(entry, 0, LARGEST);
-                // What is no percentage is all of it in MQSim.
-                let set = if (1..=100).contains(&set) { set } else { 100 };
-                self.set_range(Some(entry), set, found);
-            }
-            "Address_Distribution" => {
-                let words = [
-                    "STREAMING",
-                    "RANDOM_UNIFORM",
-                    "RANDOM_HOTCOLD",
-                    "UNIFORM_RANDOM",
-                    "HOTCOLD_RANDOM",
-                ];
-                let key = |access| [("pattern.access", quoted(access))];
-                match found.word(entry, &words) {
-                    "STREAMING" => {
-                        let why = "it starts at the start of its range, in MQSim at any place";
-                        found.changed(entry, &key("sequential"), why);
-                    }
-                    "RANDOM_UNIFORM" | "UNIFORM_RANDOM" => found.taken(entry, &key("uniform")),
-                    _ => {
-                        let mut keys = key("hot_cold").to_vec();
-                        keys.push(("pattern.scatter", "false".to_string()));
-                        found.taken(entry, &keys);
-                    }
-                }
-            }
-            "Percentage_of_Hot_Region" => {
-                let hot = found.whole(entry, 0, 100);
-                if is_hot {
-                    let keys = [
-                        ("pattern.hot_units_percent", hot.to_string()),
-                        ("pattern.hot_accesses_percent", (100 - hot.min(100)).to_string()),
-                    ];
-                    found.taken(entry, &keys);
-                } else {
-                    found.idle(entry, &[], "addresses are not hot and cold");
-                }
-            }
-            "Generated_Aligned_Addresses" => {
-                found.truth(entry);
-                found.taken(entry, &[("pattern.align_kib", kib(self.alignment()))]);
-            }
-            "Address_Alignment_Unit" => {
-                found.whole(entry, 1, 1 << 21);
-                if self.group.is("Generated_Aligned_Addresses", "true") {
-                    found.taken(entry, &[("pattern.align_kib", kib(self.alignment()))]);
-                } else {
-                    found.idle(entry, &[], "addresses are not aligned");
-                }
-            }
-            _ => return false,
-        }
-        true
-    }
-
-    /// The addresses of the flow: a share of its range.
-    fn set_range(&self, entry: Option<&Entry>, set: u64, found: &mut Found) {
+    /// The addresses of the flow: a share of its range in percent. What is no percentage is all of
+    /// it in MQSim.
+    fn range(&self, set: u64) -> Outcome {
+        let set = if (1..=100).contains(&set) { set } else { 100 };
         let (start, length) = self.range;
-        let length = length * set as f64 / 100.0;
-        let mut keys = vec![("pattern.range_percent", percent(length))];
+        let length = ("pattern.range_percent", percent(length * set as f64 / 100.0));
         if start > 0.0 {
-            keys.insert(0, ("pattern.start_percent", percent(start)));
+            taken(&[("pattern.start_percent", percent(start)), length])
+        } else {
+            taken(&[length])
         }
-        let own = Entry {
-            name: "Channel_IDs to Plane_IDs".to_string(),
-            value: String::new(),
-            place: self.group.place.clone(),
-            line: 0,
-        };
-        match entry {
-            Some(entry) => found.taken(entry, &keys),
-            None => found.set(&own, &keys),
-        }
-    }
-
-    /// What holds for every trace of MQSim's.
-    fn trace_settings(&self, found: &mut Found) {
-        let own = Entry {
-            name: "MQSim's traces".to_string(),
-            value: String::new(),
-            place: self.group.place.clone(),
-            line: 0,
-        };
-        let keys = [("trace.format", quoted("ssdsim")), ("trace.fold", quoted("modulo"))];
-        found.set(&own, &keys);
-    }
-
-    fn of_trace(&self, entry: &Entry, found: &mut Found) -> bool {
-        match entry.name.as_str() {
-            "File_Path" => {
-                let (written, there) = self.path();
-                let keys = [("trace.path", quoted(&written))];
-                if there.is_none() {
-                    found.changed(entry, &keys, "there is no such file; put it there");
-                } else if written == entry.value {
-                    found.taken(entry, &keys);
-                } else {
-                    found.changed(entry, &keys, "as seen from the workload file");
-                }
-            }
-            "Percentage_To_Be_Executed" => self.share(entry, found),
-            "Relay_Count" => {
-                let count = found.whole(entry, 1, LARGEST);
-                found.taken(entry, &[("trace.repeat", count.to_string())]);
-            }
-            "Time_Unit" => {
-                found.word(entry, &["NANOSECOND", "PICOSECOND", "MICROSECOND"]);
-                found.idle(entry, &[], "it reads all times as nanoseconds, and so does ssdsim");
-            }
-            _ => return false,
-        }
-        true
     }
 
     /// The path of the trace from the workload file, and where it is.
@@ -427,29 +275,119 @@ impl Flow<'_> {
         };
         (written, there)
     }
+}
 
-    /// The share of the trace that is run.
-    fn share(&self, entry: &Entry, found: &mut Found) {
-        let percent = found.whole(entry, 1, LARGEST);
-        if self.group.get::<u64>("Relay_Count").is_some_and(|count| count != 1) {
-            found.idle(entry, &[], "Relay_Count is not 1");
-            return;
-        }
-        if percent >= 100 {
-            found.taken_as(entry, "");
-            return;
-        }
-        let file = self.path().1.and_then(|path| std::fs::File::open(path).ok());
-        let Some(file) = file else {
-            found.missing(entry, "the trace is not there to be counted; set trace.request_limit");
-            return;
-        };
-        let lines = std::io::BufReader::new(file).split(b'\n').map_while(Result::ok);
-        let count = lines.filter(|line| !line.trim_ascii().is_empty()).count() as u64;
-        let limit = (count * percent / 100).max(1).to_string();
-        let why = format!("the trace has {count} lines");
-        found.changed(entry, &[("trace.request_limit", limit)], &why);
+fn caching(flow: &Flow, mode: &Value<'_>) -> Outcome {
+    match mode.word {
+        "WRITE_CACHE" => taken_as("the device has a write buffer"),
+        "TURNED_OFF" if !flow.facts.flows.write_cache => taken_as("the device has no write buffer"),
+        "TURNED_OFF" => changed(&[], "another flow needs the write buffer"),
+        "READ_CACHE" => missing("data that is read is not cached"),
+        _ => changed(&[], "a write buffer; data that is read is not cached"),
     }
+}
+
+/// A list of ids, by its place among the lists.
+fn of_planes(flow: &Flow, list: &Value<'_>, place: usize) -> Outcome {
+    let is_all = |ids: Vec<u64>| ids.len() as u64 == flow.facts.shape[place];
+    if ids(list.entry).is_some_and(is_all) {
+        taken_as("all that there are")
+    } else if flow.group.name.ends_with("Trace_Based") {
+        missing("flows use all planes, and traces all addresses")
+    } else {
+        changed(&[], "the flow uses all planes; its share of the addresses is kept")
+    }
+}
+
+/// Whether requests come by queue depth or by rate.
+fn pacing(flow: &Flow, kind: &Value<'_>) -> Outcome {
+    if kind.word == "QUEUE_DEPTH" {
+        return taken(&[("stream.pacing", quoted("closed"))]);
+    }
+    let bandwidth = flow.group.get::<u64>("Bandwidth").unwrap_or(0);
+    let size = flow.group.get::<u64>("Average_Request_Size").unwrap_or(1).max(1);
+    // MQSim divides in whole numbers.
+    let per_s = bandwidth / 512 / size;
+    if per_s == 0 || per_s > 1_000_000_000 {
+        return wrong("Bandwidth must be at least one request of Average_Request_Size a second");
+    }
+    let rate = 1e9 / (1_000_000_000 / per_s) as f64;
+    taken(&[
+        ("stream.pacing", quoted("open")),
+        ("pattern.arrival", quoted("poisson")),
+        ("pattern.rate_per_s", decimal(rate, 6)),
+    ])
+}
+
+fn size(flow: &Flow) -> Outcome {
+    let (least, greatest) = flow.sizes();
+    let mut keys = vec![("pattern.size_kib", kib(least))];
+    keys.extend((greatest > least).then(|| ("pattern.max_size_kib", kib(greatest))));
+    taken(&keys)
+}
+
+fn stop_time(flow: &Flow, stop: &Value<'_>) -> Outcome {
+    if stop.whole == flow.stop && stop.whole > 0 {
+        taken_as(format!("phase.time_ms = {}", decimal(stop.whole as f64 / 1e6, 6)))
+    } else if stop.whole > 0 {
+        changed(&[], "the phase ends with the flow that stops last")
+    } else if flow.stop > 0 {
+        changed(&[], "the Stop_Time of another flow ends the phase")
+    } else {
+        taken_as("Total_Requests_To_Generate counts")
+    }
+}
+
+fn total(flow: &Flow, total: &Value<'_>) -> Outcome {
+    let requests = |count: u64| vec![("pattern.requests", count.to_string())];
+    if flow.group.get::<u64>("Stop_Time").unwrap_or(0) > 0 {
+        Outcome { keys: requests(0), ..idle("Stop_Time counts") }
+    } else if total.whole == 0 {
+        wrong("there are no requests; set it or Stop_Time")
+    } else {
+        taken(&requests(total.whole))
+    }
+}
+
+fn hot_region(flow: &Flow, hot: &Value<'_>) -> Outcome {
+    let is = |word| flow.group.is("Address_Distribution", word);
+    if !is("RANDOM_HOTCOLD") && !is("HOTCOLD_RANDOM") {
+        return idle("addresses are not hot and cold");
+    }
+    taken(&[
+        ("pattern.hot_units_percent", hot.whole.to_string()),
+        ("pattern.hot_accesses_percent", (100 - hot.whole.min(100)).to_string()),
+    ])
+}
+
+fn path(flow: &Flow, named: &Value<'_>) -> Outcome {
+    let (written, there) = flow.path();
+    let keys = [("trace.path", quoted(&written))];
+    if there.is_none() {
+        changed(&keys, "there is no such file; put it there")
+    } else if written == named.entry.value {
+        taken(&keys)
+    } else {
+        changed(&keys, "as seen from the workload file")
+    }
+}
+
+/// The share of the trace that is run.
+fn share(flow: &Flow, percent: &Value<'_>) -> Outcome {
+    if flow.group.get::<u64>("Relay_Count").is_some_and(|count| count != 1) {
+        return idle("Relay_Count is not 1");
+    }
+    if percent.whole >= 100 {
+        return taken_as("");
+    }
+    let file = flow.path().1.and_then(|path| std::fs::File::open(path).ok());
+    let Some(file) = file else {
+        return missing("the trace is not there to be counted; set trace.request_limit");
+    };
+    let lines = std::io::BufReader::new(file).split(b'\n').map_while(Result::ok);
+    let count = lines.filter(|line| !line.trim_ascii().is_empty()).count() as u64;
+    let limit = (count * percent.whole / 100).max(1).to_string();
+    changed(&[("trace.request_limit", limit)], format!("the trace has {count} lines"))
 }
 
 /// The numbers of a list of ids.
@@ -470,15 +408,4 @@ fn percent(number: f64) -> String {
 /// Sectors as KiB.
 fn kib(sectors: u64) -> String {
     thousandths(sectors.saturating_mul(500))
-}
-
-/// Whether a flow has all the ids of the device.
-fn is_all(entry: &Entry, facts: &Facts) -> bool {
-    let count = IDS.iter().position(|name| *name == entry.name).map_or(0, |at| facts.shape[at]);
-    ids(entry).is_some_and(|ids| ids.len() as u64 == count)
-}
-
-/// Whether an entry is a list of ids.
-fn is_ids(entry: &Entry) -> bool {
-    IDS.contains(&entry.name.as_str()) && FLOW.contains(&entry.name.as_str())
 }

@@ -3,6 +3,7 @@
 use super::xml::{Entry, Group};
 use crate::output::text::headed;
 use flashyard_sim::config::nearest;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::str::FromStr;
@@ -19,6 +20,8 @@ pub(super) enum Fate {
     Idle,
     /// Flashyard does not model it.
     Missing,
+    /// MQSim could not use its value; that is a problem of the file.
+    Wrong,
 }
 
 impl Fate {
@@ -28,6 +31,23 @@ impl Fate {
         (Self::Idle, "Without effect in MQSim"),
         (Self::Missing, "Not modelled here"),
     ];
+}
+
+/// What became of a key: its fate, the keys that are written, and why it is so.
+pub(super) struct Outcome {
+    pub(super) fate: Fate,
+    pub(super) keys: Vec<(&'static str, String)>,
+    pub(super) why: Cow<'static, str>,
+}
+
+impl Outcome {
+    pub(super) fn new(
+        fate: Fate,
+        keys: &[(&'static str, String)],
+        why: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { fate, keys: keys.to_vec(), why: why.into() }
+    }
 }
 
 /// A key of MQSim and what became of it.
@@ -52,9 +72,6 @@ pub(super) struct Setting {
     pub(super) place: String,
 }
 
-/// Keys that are written, `section.key` and the value in TOML.
-pub(super) type Keys<'a> = &'a [(&'a str, String)];
-
 /// What was found in a file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Found {
@@ -66,17 +83,21 @@ pub(super) struct Found {
 }
 
 impl Found {
-    fn add(&mut self, fate: Fate, entry: &Entry, keys: Keys, why: &str) {
+    /// Notes what became of a key.
+    pub(super) fn add(&mut self, entry: &Entry, Outcome { fate, keys, why }: &Outcome) {
+        if *fate == Fate::Wrong {
+            return self.problem(entry, why);
+        }
         let mut said: Vec<String> =
             keys.iter().map(|(path, value)| format!("{path} = {value}")).collect();
         said.extend((!why.is_empty()).then(|| why.to_string()));
         let Entry { name, value, line, .. } = entry.clone();
-        self.rows.push(Row { fate, line, name, value, said: said.join("; ") });
+        self.rows.push(Row { fate: *fate, line, name, value, said: said.join("; ") });
         self.set(entry, keys);
     }
 
     /// Keys that follow from several of MQSim's, which are listed where they stand.
-    pub(super) fn set(&mut self, entry: &Entry, keys: Keys) {
+    pub(super) fn set(&mut self, entry: &Entry, keys: &[(&str, String)]) {
         for (path, value) in keys {
             let place = entry.place.clone();
             match self.settings.iter_mut().find(|setting| setting.path == *path) {
@@ -92,31 +113,6 @@ impl Found {
                 }),
             }
         }
-    }
-
-    /// The key means the same here.
-    pub(super) fn taken(&mut self, entry: &Entry, keys: Keys) {
-        self.add(Fate::Taken, entry, keys, "");
-    }
-
-    /// The key needs no other one here.
-    pub(super) fn taken_as(&mut self, entry: &Entry, what: &str) {
-        self.add(Fate::Taken, entry, &[], what);
-    }
-
-    /// The key becomes something else.
-    pub(super) fn changed(&mut self, entry: &Entry, keys: Keys, why: &str) {
-        self.add(Fate::Changed, entry, keys, why);
-    }
-
-    /// MQSim ignores the key; `keys` are what it does whatever the key says.
-    pub(super) fn idle(&mut self, entry: &Entry, keys: Keys, why: &str) {
-        self.add(Fate::Idle, entry, keys, why);
-    }
-
-    /// The key has no counterpart here.
-    pub(super) fn missing(&mut self, entry: &Entry, why: &str) {
-        self.add(Fate::Missing, entry, &[], why);
     }
 
     /// Something is wrong with the value of a key.

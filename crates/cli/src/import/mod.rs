@@ -5,6 +5,7 @@ mod facts;
 mod flash;
 mod flow;
 mod found;
+mod table;
 mod workload;
 mod xml;
 
@@ -21,7 +22,6 @@ use flashyard_sim::own::OwnParts;
 use flow::Trace;
 use found::{Found, quoted};
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use xml::Group;
 
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &ImportArgs, own: &OwnParts) -> Result<()> {
     let mut files: Vec<Written> = Vec::new();
     let mut lists = String::new();
     if let Some((file, root)) = &device {
-        let found = device::read(root, &facts);
+        let found = device::device(root, &facts);
         refuse(&found)?;
         let name = format!("{}.toml", stem(file));
         let text = device_text(file, &found);
@@ -203,12 +203,7 @@ fn check_workload(path: &Path, text: &str) -> Result<()> {
 /// Writes all files or none.
 fn write(out: &Path, files: &[Written]) -> Result<()> {
     let folder = Folder::create(out).with_context(|| format!("{}", out.display()))?;
-    let write = |(name, text): &Written| {
-        let path = out.join(name);
-        let mut file = WholeFile::create(&path)?;
-        file.write_all(text.as_bytes()).with_context(|| format!("{}", path.display()))?;
-        Ok(file)
-    };
+    let write = |(name, text): &Written| WholeFile::of(&out.join(name), text);
     let files = files.iter().map(write).collect::<Result<Vec<_>>>()?;
     files.into_iter().try_for_each(WholeFile::finish)?;
     folder.keep();

@@ -3,6 +3,7 @@
 use super::facts::{Facts, Flows};
 use super::flow::{Flow, IDS, Trace, ids};
 use super::found::{Found, decimal};
+use super::table::read_outer;
 use super::xml::Group;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -36,10 +37,7 @@ pub(super) fn flows(root: Option<&Group>) -> Flows {
 /// The workload files, in the order of the scenarios, and what became of all keys.
 pub(super) fn read(root: &Group, facts: &Facts, trace: &Trace) -> (Vec<String>, Found) {
     let mut found = Found::default();
-    found.check(root, &[], &["IO_Scenario"]);
-    for entry in &root.entries {
-        found.unknown(entry, root, &["IO_Scenario"]);
-    }
+    read_outer(root, &["IO_Scenario"], &mut found);
     if root.groups.is_empty() {
         found.problems.push(format!("{}: there is no IO_Scenario in it", root.place));
     }
@@ -59,10 +57,7 @@ fn scenario(
     trace: &Trace,
     found: &mut Found,
 ) -> String {
-    found.check(group, &[], &[SYNTHETIC, TRACE]);
-    for entry in &group.entries {
-        found.unknown(entry, group, &[SYNTHETIC, TRACE]);
-    }
+    read_outer(group, &[SYNTHETIC, TRACE], found);
     if group.groups.is_empty() {
         found.problems.push(format!("{}: {}: there is no flow in it", group.place, group.name));
     }
@@ -76,8 +71,9 @@ fn scenario(
         let _ = write!(text, "\n[phase]\ntime_ms = {ms} # Stop_Time\n");
     }
     for (index, (group, range)) in group.groups.iter().zip(&ranges).enumerate() {
+        let (group, facts, trace) = (group.clone(), facts.clone(), trace.clone());
         let flow = Flow { group, facts, trace, range: *range, stop };
-        let part = if group.name == TRACE { "trace" } else { "pattern" };
+        let part = if flow.group.name == TRACE { "trace" } else { "pattern" };
         let mut own = Found::default();
         flow.read(part == "trace", &mut own);
         let _ = write!(text, "\n[[stream]]\nname = \"flow-{}\"\n", index + 1);

@@ -8,7 +8,6 @@ use crate::output::{WholeFile, print};
 use anyhow::{Context, Result};
 use flashyard_run::error::wrong;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::PathBuf;
 
 /// Writes the files of a lab; none takes the place of another.
@@ -31,11 +30,7 @@ pub(super) fn start(args: &StartArgs) -> Result<()> {
     let source = files.iter().any(|(name, _)| name.contains('/')).then(|| out.join("src"));
     let source = source.map(|path| Folder::create(&path)).transpose();
     let source = source.with_context(|| format!("{}", out.display()))?;
-    let write = |(path, (_, text)): (&PathBuf, &Written)| {
-        let mut file = WholeFile::create(path)?;
-        file.write_all(text.as_bytes()).with_context(|| format!("{}", path.display()))?;
-        Ok(file)
-    };
+    let write = |(path, (_, text)): (&PathBuf, &Written)| WholeFile::of(path, text);
     let whole = paths.iter().zip(&files).map(write).collect::<Result<Vec<_>>>()?;
     whole.into_iter().try_for_each(WholeFile::finish)?;
     [Some(folder), source].into_iter().flatten().for_each(Folder::keep);

@@ -1,11 +1,9 @@
 //! The log of bus requests: a row a request.
 
 use super::commands::name;
-use super::log::{Log, SharedLog};
+use super::log::{Kind as Log, SharedLog};
 use super::parquet::{Cell, Field, Kind};
-use anyhow::Result;
 use flashyard_sim::observe::{BusTransfer, Observer};
-use std::path::Path;
 
 /// The columns; nothing where there is nothing to say.
 const FIELDS: [Field; 16] = [
@@ -27,21 +25,20 @@ const FIELDS: [Field; 16] = [
     Field::new("answer", Kind::Text, "", "of a status request: ready or busy"),
 ];
 
+/// The log.
+pub(crate) const BUS: Log = Log {
+    what: "the log of bus requests",
+    fields: || FIELDS.to_vec(),
+    observer: |log| Box::new(BusLogger(log)),
+};
+
 /// Writes a row for every bus request.
 #[derive(Debug)]
-pub(crate) struct BusLogger(SharedLog);
-
-impl BusLogger {
-    /// A log into the file at `path`, and its owner's end.
-    pub(crate) fn new(path: &Path) -> Result<(Self, SharedLog)> {
-        let log = Log::shared("the log of bus requests", path, &FIELDS)?;
-        Ok((Self(log.clone()), log))
-    }
-}
+struct BusLogger(SharedLog);
 
 impl Observer for BusLogger {
     fn bus_request(&mut self, event: &BusTransfer) {
-        self.0.get().row(&row(event));
+        self.0.get().row(row(event));
     }
 }
 

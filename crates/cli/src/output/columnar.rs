@@ -16,8 +16,15 @@ pub(crate) enum Cells<'a> {
 
 /// A column.
 pub(crate) struct Column<'a> {
-    pub(crate) name: String,
-    pub(crate) cells: Cells<'a>,
+    field: Field,
+    cells: Cells<'a>,
+}
+
+impl<'a> Column<'a> {
+    /// A column of this name, with its unit and what it is.
+    pub(crate) fn new(name: &str, unit: &str, what: &str, cells: Cells<'a>) -> Self {
+        Self { field: Field::owned(name, cells.kind(), unit, what), cells }
+    }
 }
 
 impl Cells<'_> {
@@ -49,17 +56,13 @@ impl Cells<'_> {
 
     /// A cell of a CSV file. No text of one begins as a formula of a spreadsheet does.
     fn get(&self, row: usize) -> Result<String> {
-        let unlike_formula = |text: String| {
-            let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-            if is_formula && text.parse::<f64>().is_err() { format!("'{text}") } else { text }
-        };
-        let text = match self {
-            Self::Text(cells) => cells[row].clone().map(unlike_formula),
-            Self::Made(_, make) => Some(unlike_formula(make(row)?)),
-            Self::Count(cells) => cells[row].map(|cell| cell.to_string()),
-            Self::Number(cells) => cells[row].map(|cell| cell.to_string()),
-        };
-        Ok(text.unwrap_or_default())
+        let made = self.made(row)?;
+        let cell = self.cell(row, made.as_deref());
+        let text = cell.to_string();
+        let is_formula = matches!(cell, Cell::Text(_))
+            && text.starts_with(['=', '+', '-', '@', '\t', '\r'])
+            && text.parse::<f64>().is_err();
+        Ok(if is_formula { format!("'{text}") } else { text })
     }
 
     fn len(&self) -> usize {
@@ -72,20 +75,10 @@ impl Cells<'_> {
     }
 }
 
-/// Writes a Parquet file; it has yet to get its name. `about` gives the unit of a column and what
-/// it is, `notes` are metadata of the whole.
-pub(crate) fn parquet(
-    path: &Path,
-    columns: &[Column<'_>],
-    about: impl Fn(&str) -> (String, String),
-    notes: &[Note],
-) -> Result<WholeFile> {
-    let field = |column: &Column<'_>| {
-        let (unit, what) = about(&column.name);
-        Field::owned(&column.name, column.cells.kind(), &unit, &what)
-    };
+/// Writes a Parquet file; it has yet to get its name. `notes` are metadata of the whole.
+pub(crate) fn parquet(path: &Path, columns: &[Column<'_>], notes: &[Note]) -> Result<WholeFile> {
     let say = || format!("{}: cannot be written", path.display());
-    let fields: Vec<Field> = columns.iter().map(field).collect();
+    let fields: Vec<Field> = columns.iter().map(|column| column.field.clone()).collect();
     let mut table = Table::new(path, &fields)?;
     for row in 0..columns.first().map_or(0, |column| column.cells.len()) {
         let made = columns.iter().map(|column| column.cells.made(row));
@@ -101,7 +94,7 @@ pub(crate) fn parquet(
 pub(crate) fn csv(path: &Path, columns: &[Column<'_>]) -> Result<WholeFile> {
     let say = || format!("{}: cannot be written", path.display());
     let mut writer = csv::Writer::from_writer(WholeFile::create(path)?);
-    writer.write_record(columns.iter().map(|column| &column.name)).with_context(say)?;
+    writer.write_record(columns.iter().map(|column| &*column.field.name)).with_context(say)?;
     for row in 0..columns.first().map_or(0, |column| column.cells.len()) {
         let cells = columns.iter().map(|column| column.cells.get(row));
         writer.write_record(cells.collect::<Result<Vec<_>>>()?).with_context(say)?;

@@ -1,12 +1,10 @@
 //! The command log: a row a command, and one for each suspension, resumption and poll.
 
-use super::log::{Log, SharedLog};
+use super::log::{Kind as Log, SharedLog};
 use super::parquet::{Cell, Field, Kind};
-use anyhow::Result;
 use flashyard_core::command::Purpose;
 use flashyard_core::units::{DieId, Time};
 use flashyard_sim::observe::{BusTransfer, CommandDone, CommandName, Observer, Suspension};
-use std::path::Path;
 
 /// The columns; nothing where there is nothing to say.
 const FIELDS: [Field; 13] = [
@@ -25,17 +23,16 @@ const FIELDS: [Field; 13] = [
     Field::new("rekeys", Kind::Count, "", "how often the command moved while it waited"),
 ];
 
+/// The log.
+pub(crate) const COMMANDS: Log = Log {
+    what: "the command log",
+    fields: || FIELDS.to_vec(),
+    observer: |log| Box::new(CommandLogger(log)),
+};
+
 /// Writes a row for every command.
 #[derive(Debug)]
-pub(crate) struct CommandLogger(SharedLog);
-
-impl CommandLogger {
-    /// A log into the file at `path`, and its owner's end.
-    pub(crate) fn new(path: &Path) -> Result<(Self, SharedLog)> {
-        let log = Log::shared("the command log", path, &FIELDS)?;
-        Ok((Self(log.clone()), log))
-    }
-}
+struct CommandLogger(SharedLog);
 
 /// A row for what happened to a command: it has no place, queue, key and re-keys.
 fn of_event(
@@ -92,20 +89,20 @@ pub(super) fn name(command: &CommandName) -> [Cell<'static>; 2] {
 
 impl Observer for CommandLogger {
     fn command_done(&mut self, event: &CommandDone) {
-        self.0.get().row(&of_command(event));
+        self.0.get().row(of_command(event));
     }
 
     /// A status request asks a die whether it is done.
     fn bus_request(&mut self, event: &BusTransfer) {
         if event.ready.is_some() {
             let BusTransfer { command, purpose, die, start, end, .. } = event;
-            self.0.get().row(&of_event(command, "poll", *purpose, *die, [*start, *end]));
+            self.0.get().row(of_event(command, "poll", *purpose, *die, [*start, *end]));
         }
     }
 
     fn suspended(&mut self, event: &Suspension) {
         let Suspension { command, purpose, die, at, until, .. } = event;
         let op = if event.resumed { "resume" } else { "suspend" };
-        self.0.get().row(&of_event(command, op, *purpose, *die, [*at, *until]));
+        self.0.get().row(of_event(command, op, *purpose, *die, [*at, *until]));
     }
 }

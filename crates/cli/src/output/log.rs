@@ -4,7 +4,7 @@
 use super::WholeFile;
 use super::parquet::{Cell, Field, Note, Table, is_parquet};
 use anyhow::{Context, Result};
-use flashyard_sim::observe::Shared;
+use flashyard_sim::observe::{Observer, Shared};
 use std::io::Write;
 use std::path::Path;
 
@@ -36,39 +36,49 @@ impl Sink {
         Ok(Self::Csv(file))
     }
 
-    fn push(&mut self, cells: &[Cell<'_>]) -> Result<()> {
+    fn push<'a>(&mut self, cells: impl IntoIterator<Item = Cell<'a>>) -> Result<()> {
         match self {
             Self::Csv(file) => Ok(write_csv(file, cells)?),
-            Self::Parquet(table) => table.push(cells.iter().copied()),
+            Self::Parquet(table) => table.push(cells),
         }
     }
 }
 
 /// A row; what is not defined is an empty cell.
-fn write_csv(file: &mut WholeFile, cells: &[Cell<'_>]) -> std::io::Result<()> {
-    for (place, cell) in cells.iter().enumerate() {
+fn write_csv<'a>(
+    file: &mut WholeFile,
+    cells: impl IntoIterator<Item = Cell<'a>>,
+) -> std::io::Result<()> {
+    for (place, cell) in cells.into_iter().enumerate() {
         if place > 0 {
             file.write_all(b",")?;
         }
-        match cell {
-            Cell::Nothing => {}
-            Cell::Text(text) => file.write_all(text.as_bytes())?,
-            Cell::Count(count) => write!(file, "{count}")?,
-            Cell::Number(number) => write!(file, "{number}")?,
-        }
+        write!(file, "{cell}")?;
     }
     file.write_all(b"\n")
 }
 
-impl Log {
-    /// A log into the file at `path`; `what` is its name in messages.
-    pub(super) fn shared(what: &'static str, path: &Path, fields: &[Field]) -> Result<SharedLog> {
-        let sink = Some(Sink::new(path, fields)?);
-        Ok(Shared::new(Self { what, sink, error: None }))
-    }
+/// What a log is of.
+pub(crate) struct Kind {
+    /// What messages call it.
+    pub(super) what: &'static str,
+    pub(super) fields: fn() -> Vec<Field>,
+    /// What writes its rows.
+    pub(super) observer: fn(SharedLog) -> Box<dyn Observer>,
+}
 
+impl Kind {
+    /// A log into the file at `path`: what writes it, and its owner's end.
+    pub(crate) fn open(&self, path: &Path) -> Result<(Box<dyn Observer>, SharedLog)> {
+        let sink = Some(Sink::new(path, &(self.fields)())?);
+        let log = Shared::new(Log { what: self.what, sink, error: None });
+        Ok(((self.observer)(log.clone()), log))
+    }
+}
+
+impl Log {
     /// Writes a row, unless one could not be written before.
-    pub(super) fn row(&mut self, cells: &[Cell<'_>]) {
+    pub(super) fn row<'a>(&mut self, cells: impl IntoIterator<Item = Cell<'a>>) {
         if let (None, Some(sink)) = (&self.error, &mut self.sink) {
             self.error = sink.push(cells).err();
         }

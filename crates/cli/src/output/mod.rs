@@ -19,6 +19,7 @@ pub(crate) mod verdict;
 mod whole_file;
 
 use anyhow::{Context, Result};
+use serde_json::Value;
 use std::io::{ErrorKind, Write};
 pub(crate) use whole_file::WholeFile;
 
@@ -38,6 +39,11 @@ pub(crate) fn print(text: &str) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Prints a value as JSON.
+pub(crate) fn print_json(value: &Value) -> Result<()> {
+    print(&serde_json::to_string_pretty(value)?)
 }
 
 /// Prints a remark that is no result to standard error, if anybody listens.

@@ -1,10 +1,8 @@
 //! The log of the power meter: a row a sample.
 
-use super::log::{Log, SharedLog};
+use super::log::{Kind as Log, SharedLog};
 use super::parquet::{Cell, Field, Kind};
-use anyhow::Result;
 use flashyard_sim::observe::{Observer, PowerSamples};
-use std::path::Path;
 
 /// The columns. The time is measured time: phases that are not measured leave no gap.
 const FIELDS: [Field; 4] = [
@@ -14,17 +12,16 @@ const FIELDS: [Field; 4] = [
     Field::new("mean_mw", Kind::Number, "mW", "mean power; nothing in a sample of no length"),
 ];
 
+/// The log.
+pub(crate) const POWER: Log = Log {
+    what: "the log of the power meter",
+    fields: || FIELDS.to_vec(),
+    observer: |log| Box::new(PowerLogger(log)),
+};
+
 /// Writes a row for every sample.
 #[derive(Debug)]
-pub(crate) struct PowerLogger(SharedLog);
-
-impl PowerLogger {
-    /// A log into the file at `path`, and its owner's end.
-    pub(crate) fn new(path: &Path) -> Result<(Self, SharedLog)> {
-        let log = Log::shared("the log of the power meter", path, &FIELDS)?;
-        Ok((Self(log.clone()), log))
-    }
-}
+struct PowerLogger(SharedLog);
 
 impl Observer for PowerLogger {
     fn power(&mut self, event: &PowerSamples) {
@@ -35,7 +32,7 @@ impl Observer for PowerLogger {
         let mut log = self.0.get();
         for number in 0..samples {
             let start = start_ns + number * span_ns;
-            log.row(&[start.into(), span_ns.into(), energy_pj.into(), mean]);
+            log.row([start.into(), span_ns.into(), energy_pj.into(), mean]);
         }
     }
 }

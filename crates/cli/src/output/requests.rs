@@ -1,14 +1,14 @@
 //! The request log: a Parquet file with a row a request.
 
-use super::parquet::{Cell, Field, Kind, Note, Table};
-use anyhow::{Context, Result};
+use super::log::{Kind as Log, SharedLog};
+use super::parquet::{Cell, Field, Kind};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_sim::metrics::parts::Part;
-use flashyard_sim::observe::{Observer, RequestDone, Shared};
-use std::path::Path;
+use flashyard_sim::observe::{Observer, RequestDone};
 
-/// A log that an observer fills and its owner finishes.
-pub(crate) type SharedLog = Shared<RequestLog>;
+/// The log.
+pub(crate) const REQUESTS: Log =
+    Log { what: "the request log", fields, observer: |log| Box::new(RequestLogger(log)) };
 
 /// The first columns.
 const FIRST: [Field; 12] = [
@@ -65,39 +65,12 @@ fn row(done: &RequestDone) -> impl Iterator<Item = Cell<'static>> {
     first.into_iter().chain(parts).chain(ops).chain([done.energy_pj.into()])
 }
 
-/// The rows of all requests so far.
+/// Writes a row for every request.
 #[derive(Debug)]
-pub(crate) struct RequestLog {
-    table: Option<Table>,
-    error: Option<anyhow::Error>,
-}
-
-impl RequestLog {
-    /// A log into the file at `path`.
-    pub(crate) fn new(path: &Path) -> Result<Self> {
-        Ok(Self { table: Some(Table::new(path, &fields())?), error: None })
-    }
-
-    /// Writes what is left and gives the file its name.
-    pub(crate) fn finish(&mut self, notes: &[Note]) -> Result<()> {
-        let say = "the request log cannot be written";
-        if let Some(error) = self.error.take() {
-            return Err(error.context(say));
-        }
-        let Some(table) = self.table.take() else { return Ok(()) };
-        table.finish(notes).context(say)?.finish()
-    }
-}
-
-/// The observer's end of a log.
-#[derive(Debug)]
-pub(crate) struct RequestLogger(pub(crate) SharedLog);
+struct RequestLogger(SharedLog);
 
 impl Observer for RequestLogger {
     fn request_done(&mut self, event: &RequestDone) {
-        let RequestLog { table, error } = &mut *self.0.get();
-        if let (None, Some(table)) = (&error, table) {
-            *error = table.push(row(event)).err();
-        }
+        self.0.get().row(row(event));
     }
 }

@@ -8,7 +8,6 @@ use flashyard_sim::metrics::series::SeriesReport;
 use flashyard_sim::report::StreamReport;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::Path;
 
 /// The columns behind `start_ns`, as they are called in `series.bins` of the JSON object.
@@ -35,65 +34,63 @@ static COLUMNS: [Field; 20] = [
     Field::new("mean_mw", Kind::Number, "mW", "mean power"),
 ];
 
-/// Writes the series into a file at `path`, whose name it has yet to get. A figure that is not
-/// defined is an empty cell.
+/// The columns of the bins, and of the bytes of each stream.
+fn fields(streams: &BTreeMap<String, StreamReport>) -> Vec<Field> {
+    let mut fields = vec![Field::new("start_ns", Kind::Count, "ns", "start of the bin").whole()];
+    fields.extend(COLUMNS.iter().cloned());
+    let bytes = Field::new("", Kind::Count, "bytes", "bytes of the stream");
+    fields.extend(streams.keys().map(|name| bytes.clone().named(format!("bytes of {name}"))));
+    fields
+}
+
+/// The rows, a value for each column; null where a figure is not defined.
+fn rows(
+    series: &SeriesReport,
+    streams: &BTreeMap<String, StreamReport>,
+) -> impl Iterator<Item = Result<Vec<Value>>> {
+    series.bins.iter().enumerate().map(move |(number, bin)| {
+        let start = Value::from(number as u64 * series.bin_ns);
+        let bin = serde_json::to_value(bin).context("a bin of the series")?;
+        let figures = COLUMNS.iter().map(|field| bin[&*field.name].clone());
+        let bytes = streams.values().filter_map(|stream| stream.bin_bytes.as_ref());
+        let bytes = bytes.map(|bytes| Value::from(bytes[number]));
+        Ok(std::iter::once(start).chain(figures).chain(bytes).collect())
+    })
+}
+
+/// The series as a CSV file at `path`, whose name it has yet to get. A figure that is not defined
+/// is an empty cell.
 pub(crate) fn write(
     path: &Path,
     series: &SeriesReport,
     streams: &BTreeMap<String, StreamReport>,
 ) -> Result<WholeFile> {
-    let mut file = WholeFile::create(path)?;
-    let names: Vec<&str> = COLUMNS.iter().map(|field| &*field.name).collect();
-    let mut text = format!("start_ns,{}", names.join(","));
-    for name in streams.keys() {
-        text += &format!(",bytes of {name}");
+    let names: Vec<String> = fields(streams).iter().map(|field| field.name.to_string()).collect();
+    let mut text = names.join(",") + "\n";
+    for row in rows(series, streams) {
+        let cell = |value: &Value| if value.is_null() { String::new() } else { value.to_string() };
+        text += &(row?.iter().map(cell).collect::<Vec<_>>().join(",") + "\n");
     }
-    text.push('\n');
-    for (number, bin) in series.bins.iter().enumerate() {
-        text += &(number as u64 * series.bin_ns).to_string();
-        let bin = serde_json::to_value(bin).context("a bin of the series")?;
-        for column in &COLUMNS {
-            text.push(',');
-            match &bin[&*column.name] {
-                Value::Null => {}
-                value => text += &value.to_string(),
-            }
-        }
-        for bytes in streams.values().filter_map(|stream| stream.bin_bytes.as_ref()) {
-            text += &format!(",{}", bytes[number]);
-        }
-        text.push('\n');
-    }
-    file.write_all(text.as_bytes()).with_context(|| format!("{}", path.display()))?;
-    Ok(file)
+    WholeFile::of(path, &text)
 }
 
-/// The same rows and columns as a Parquet file; a figure that is not defined is null.
+/// The same rows and columns as a Parquet file.
 pub(crate) fn write_parquet(
     path: &Path,
     series: &SeriesReport,
     streams: &BTreeMap<String, StreamReport>,
     notes: &[Note],
 ) -> Result<WholeFile> {
-    let mut fields = vec![Field::new("start_ns", Kind::Count, "ns", "start of the bin").whole()];
-    fields.extend(COLUMNS.iter().cloned());
-    let bytes = Field::new("", Kind::Count, "bytes", "bytes of the stream");
-    fields.extend(streams.keys().map(|name| bytes.clone().named(format!("bytes of {name}"))));
     let say = || format!("{}: cannot be written", path.display());
+    let fields = fields(streams);
     let mut table = Table::new(path, &fields)?;
-    for (number, bin) in series.bins.iter().enumerate() {
-        let bin = serde_json::to_value(bin).context("a bin of the series")?;
-        let figures = COLUMNS.iter().map(|field| {
-            let value = &bin[&*field.name];
-            match field.kind {
-                Kind::Number => value.as_f64().map_or(Cell::Nothing, Cell::Number),
-                _ => Cell::of(value.as_u64()),
-            }
+    for row in rows(series, streams) {
+        let row = row?;
+        let cells = fields.iter().zip(&row).map(|(field, value)| match field.kind {
+            Kind::Number => value.as_f64().map_or(Cell::Nothing, Cell::Number),
+            _ => Cell::of(value.as_u64()),
         });
-        let bytes = streams.values().filter_map(|stream| stream.bin_bytes.as_ref());
-        let bytes = bytes.map(|bytes| Cell::Count(bytes[number]));
-        let start = Cell::Count(number as u64 * series.bin_ns);
-        table.push(std::iter::once(start).chain(figures).chain(bytes)).with_context(say)?;
+        table.push(cells).with_context(say)?;
     }
     table.finish(notes).with_context(say)
 }

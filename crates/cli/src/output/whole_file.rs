@@ -83,6 +83,13 @@ impl WholeFile {
         Ok(Self { writer: BufWriter::new(contents), path, stream: None })
     }
 
+    /// A file with this text; it has yet to get its name.
+    pub(crate) fn of(path: &Path, text: &str) -> Result<Self> {
+        let mut file = Self::create(path)?;
+        file.write_all(text.as_bytes()).with_context(|| cannot(path))?;
+        Ok(file)
+    }
+
     /// Puts other bytes in the place of the first ones.
     pub(crate) fn overwrite_start(&mut self, bytes: &[u8]) -> Result<()> {
         let say = || cannot(&self.path);

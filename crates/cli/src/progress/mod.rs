@@ -67,6 +67,8 @@ impl Work {
 pub(crate) struct Progress {
     work: Work,
     bar: Option<ProgressBar>,
+    /// The lengths of the pieces; 1 each where there are none.
+    weights: Vec<f64>,
     /// Speaks where there is no terminal.
     _ticker: Option<Ticker>,
 }
@@ -79,12 +81,15 @@ impl Progress {
 
     /// Work of so many pieces of equal length; `unit` is what they are called.
     pub(crate) fn many(label: &str, unit: &'static str, of: u64) -> Self {
-        Self::weighted(label, unit, of, of as f64)
+        Self::new(label, unit, of, of as f64)
     }
 
-    /// Work of so many pieces whose lengths have this sum.
-    pub(crate) fn weighted(label: &str, unit: &'static str, of: u64, weight: f64) -> Self {
-        Self::new(label, unit, of, weight)
+    /// Work of pieces of these lengths.
+    pub(crate) fn weighted(label: &str, unit: &'static str, weights: Vec<f64>) -> Self {
+        let all = weights.iter().sum();
+        let mut progress = Self::new(label, unit, weights.len() as u64, all);
+        progress.weights = weights;
+        progress
     }
 
     fn new(label: &str, unit: &'static str, of: u64, weight: f64) -> Self {
@@ -104,18 +109,18 @@ impl Progress {
         let told = work.clone();
         if std::io::stderr().is_terminal() {
             let bar = bar(told);
-            return Self { work, bar: Some(bar), _ticker: None };
+            return Self { work, bar: Some(bar), weights: Vec::new(), _ticker: None };
         }
         let ticker = Ticker::start(QUIET, move || {
             let text = told.state().text(0);
             remark(&text);
         });
-        Self { work, bar: None, _ticker: ticker }
+        Self { work, bar: None, weights: Vec::new(), _ticker: ticker }
     }
 
     /// A piece of this length.
     pub(crate) fn part(&self, weight: f64) -> Part {
-        Part(Some(Piece { work: self.work.clone(), weight, told: 0.0, requests: 0 }))
+        Part { work: self.work.clone(), weight, told: 0.0, requests: 0 }
     }
 
     /// A piece of equal length is done.
@@ -125,9 +130,8 @@ impl Progress {
 }
 
 impl Runs for Progress {
-    /// A piece of equal length.
-    fn begin(&self) -> Box<dyn Listener> {
-        Box::new(self.part(1.0))
+    fn begin(&self, place: usize) -> Box<dyn Listener> {
+        Box::new(self.part(self.weights.get(place).copied().unwrap_or(1.0)))
     }
 
     /// A piece of equal length was done before: it says nothing about the time that is left.
@@ -156,13 +160,9 @@ fn bar(work: Work) -> ProgressBar {
     bar
 }
 
-/// A piece of some work, which tells how far it is; nobody, where none is shown. Dropped, it is
-/// done.
-#[derive(Debug, Default)]
-pub(crate) struct Part(Option<Piece>);
-
+/// A piece of some work, which tells how far it is. Dropped, it is done.
 #[derive(Debug)]
-struct Piece {
+pub(crate) struct Part {
     work: Work,
     weight: f64,
     /// What has been told: the share of the piece, and requests.
@@ -171,26 +171,20 @@ struct Piece {
 }
 
 impl Part {
-    /// A piece that nobody is told about.
-    pub(crate) const fn silent() -> Self {
-        Self(None)
-    }
-
     /// How far the piece is, where that is known, and how many requests it has taken.
     pub(crate) fn at(&mut self, share: Option<f64>, requests: u64) {
-        let Some(piece) = &mut self.0 else { return };
-        let mut state = piece.work.state();
+        let mut state = self.work.state();
         if let Some(share) = share {
             // Never back, whatever the estimate.
-            let share = share.clamp(piece.told, 1.0);
-            state.now += (share - piece.told) * piece.weight;
+            let share = share.clamp(self.told, 1.0);
+            state.now += (share - self.told) * self.weight;
             state.known = true;
-            piece.told = share;
+            self.told = share;
         } else if state.unit.is_empty() {
             state.known = false;
         }
-        state.requests += requests.saturating_sub(piece.requests);
-        piece.requests = piece.requests.max(requests);
+        state.requests += requests.saturating_sub(self.requests);
+        self.requests = self.requests.max(requests);
     }
 }
 
@@ -198,21 +192,20 @@ impl Listener for Part {
     /// What is done now, of work of one piece: its time counts from here. Pieces of other work say
     /// no more than their share.
     fn stage(&mut self, label: &str) {
-        let Some(piece) = &mut self.0 else { return };
-        let mut state = piece.work.state();
+        let mut state = self.work.state();
         if state.unit.is_empty() {
             label.clone_into(&mut state.label);
             (state.now, state.known, state.requests) = (0.0, false, 0);
             state.start = Instant::now();
-            (piece.told, piece.requests) = (0.0, 0);
+            (self.told, self.requests) = (0.0, 0);
         }
     }
 
     /// So much of a device has been built. Pieces of other work do not say so: nobody knows what
     /// share of a run that is.
     fn built(&mut self, done: u64, of: u64) {
-        let is_alone = |piece: &Piece| piece.work.state().unit.is_empty();
-        if of > 0 && self.0.as_ref().is_some_and(is_alone) {
+        let is_alone = self.work.state().unit.is_empty();
+        if of > 0 && is_alone {
             self.at(Some(done as f64 / of as f64), 0);
         }
     }
@@ -225,11 +218,8 @@ impl Listener for Part {
 /// The piece is done, well or not.
 impl Drop for Part {
     fn drop(&mut self) {
-        let requests = self.0.as_ref().map_or(0, |piece| piece.requests);
-        self.at(Some(1.0), requests);
-        if let Some(piece) = &self.0 {
-            piece.work.state().done += 1;
-        }
+        self.at(Some(1.0), self.requests);
+        self.work.state().done += 1;
     }
 }
 
@@ -284,7 +274,7 @@ mod tests {
 
     #[test]
     fn pieces_add_up_to_the_whole_and_never_go_back() {
-        let progress = Progress::weighted("", "runs", 2, 4.0);
+        let progress = Progress::weighted("", "runs", vec![3.0, 1.0]);
         let (mut long, mut short) = (progress.part(3.0), progress.part(1.0));
         long.at(Some(0.5), 10);
         long.at(Some(0.25), 10);

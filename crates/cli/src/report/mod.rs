@@ -18,7 +18,6 @@ use block_map::BlockMap;
 use plot::Plot;
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::io::Write;
 use std::path::Path;
 
 /// The name of the file.
@@ -133,10 +132,8 @@ impl Page {
             remark(&format!("note: {}: not written; {}", path.display(), REPORT.missing()));
             return Ok(None);
         }
-        let mut file = WholeFile::create(&path)?;
         let html = html::of(self, &self.data(kind, results))?;
-        file.write_all(html.as_bytes()).with_context(|| format!("{}", path.display()))?;
-        Ok(Some(file))
+        WholeFile::of(&path, &html).map(Some)
     }
 
     /// The page as the only file in a folder, which is made where it is missing.

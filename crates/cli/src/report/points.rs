@@ -52,56 +52,16 @@ const LATENCIES: [(&str, &str, &str); 3] = [
 ];
 
 /// A figure of a run: its name in the page, its title, what an axis calls it, the unit of the data,
-/// how it is found, the headline that says the same, and how many of its unit are one of the data.
-type Figure = (
-    &'static str,
-    &'static str,
-    &'static str,
-    &'static str,
-    fn(&Report) -> Option<f64>,
-    &'static str,
-    f64,
-);
+/// the headline, how many of its unit are one of the data, and whether 0 is worth a point.
+type Figure = (&'static str, &'static str, &'static str, &'static str, &'static str, f64, bool);
 
 /// The figures that are shown, besides latencies.
 const FIGURES: [Figure; 5] = [
-    (
-        "throughput",
-        "Throughput",
-        "throughput",
-        "B/s",
-        |report| report.throughput.bytes_per_s,
-        "mb_per_s",
-        1e6,
-    ),
-    ("iops", "Requests a second", "requests", "1/s", |report| report.throughput.iops, "iops", 1.0),
-    (
-        "write-amplification",
-        "Write amplification",
-        "write amplification",
-        "",
-        |report| report.flash.write_amplification,
-        "wa",
-        1.0,
-    ),
-    (
-        "power",
-        "Mean power",
-        "mean power",
-        "mW",
-        |report| report.power.mean_mw.filter(|mw| *mw > 0.0),
-        "power_w",
-        1e3,
-    ),
-    (
-        "energy",
-        "Energy of host data",
-        "energy",
-        "J/MB",
-        |report| report.power.j_per_mb.filter(|joules| *joules > 0.0),
-        "j_per_gb",
-        1e-3,
-    ),
+    ("throughput", "Throughput", "throughput", "B/s", "mb_per_s", 1e6, true),
+    ("iops", "Requests a second", "requests", "1/s", "iops", 1.0, true),
+    ("write-amplification", "Write amplification", "write amplification", "", "wa", 1.0, true),
+    ("power", "Mean power", "mean power", "mW", "power_w", 1e3, false),
+    ("energy", "Energy of host data", "energy", "J/MB", "j_per_gb", 1e-3, false),
 ];
 
 /// The most runs whose distributions are drawn over one another.
@@ -111,10 +71,11 @@ impl<'a> Point<'a> {
     /// A run.
     pub(crate) fn of_run(values: Vec<String>, report: &'a Report) -> Self {
         let latencies = RequestOp::ALL.map(|op| {
-            let of = &report.latency_ns[op.name()];
-            [of.mean, of.p99.map(|ns| ns as f64), of.p999.map(|ns| ns as f64)]
+            LATENCIES.map(|(.., end)| headline::named(&format!("{}.{end}", op.name())).raw(report))
         });
-        let others = FIGURES.map(|(.., of, _, _)| of(report));
+        let others = FIGURES.map(|(.., name, _, zero)| {
+            headline::named(name).raw(report).filter(|value| zero || *value > 0.0)
+        });
         let distribution = &report.latency_buckets["all"];
         let distribution = Some(&distribution[..]).filter(|buckets| !buckets.is_empty());
         Self { values, shown: Shown { latencies, others }, distribution }
@@ -126,7 +87,7 @@ impl<'a> Point<'a> {
         let latencies = RequestOp::ALL.map(|op| {
             LATENCIES.map(|(.., end)| mean(&format!("{}.{end}", op.name())).map(|us| us * 1e3))
         });
-        let others = FIGURES.map(|(.., name, scale)| {
+        let others = FIGURES.map(|(.., name, scale, _)| {
             mean(name).map(|value| value * scale).filter(|value| *value > 0.0)
         });
         Self { values, shown: Shown { latencies, others }, distribution: None }

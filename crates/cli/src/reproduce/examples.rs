@@ -7,10 +7,14 @@ use crate::output::text::{WIDTH, wrapped};
 use anyhow::{Context, Result, bail};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_run::error::wrong;
+use flashyard_run::plan::Plan;
+use flashyard_run::presets::{DEFAULT_DEVICE, DEFAULT_WORKLOAD};
+use flashyard_run::simulate::{Options, simulate};
 use flashyard_sim::config::DeviceKeys;
-use flashyard_sim::device::{Device, RunError};
 use flashyard_sim::observe::{CommandDone, Observer, RequestDone, Shared};
+use flashyard_sim::own::OwnParts;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// Sectors of a page of the examples, 4 KiB.
 const PAGE_SECTORS: u32 = 8;
@@ -96,26 +100,18 @@ fn run_one(example: &Example, run: &ExampleRun) -> Result<Vec<Checked>> {
     if settings.keys.is_disk() {
         return Err(say(&"an example follows flash commands, and a disk has none"));
     }
-    let mut device = Device::new(&settings);
-    device.check();
-    if !example.map.is_empty() {
-        let lines = example.map.iter().map(|text| map_line(text)).collect::<Result<Vec<_>>>()?;
-        device.preload_map(&lines).map_err(|error| say(&error))?;
-    }
-    if !example.buffer.is_empty() {
-        let lines = example.buffer.iter().map(|text| buffer_line(text));
-        let lines = lines.collect::<Result<Vec<_>>>()?;
-        device.preload_buffer(&lines).map_err(|error| say(&error))?;
-    }
-    let log = Shared::new(Log::default());
-    device.observe(Box::new(Recorder { log: log.clone(), unit_ns: example.unit_ns }));
+    let mut inputs = Plan::load(OwnParts::default(), DEFAULT_DEVICE, DEFAULT_WORKLOAD, &[])?;
     let requests = example.requests.iter().map(|text| request(text));
-    let mut requests = requests.collect::<Result<Vec<_>>>()?.into_iter();
-    let report = device.run(|| Ok::<_, std::convert::Infallible>(requests.next()));
-    let report = report.map_err(|error| match error {
-        RunError::Sim(error) => say(&error),
-        RunError::Workload(never) => match never {},
-    })?;
+    inputs.set_requests(Arc::new(requests.collect::<Result<_>>()?));
+    let lines = &mut inputs.sections.workload;
+    lines.map_lines = example.map.iter().map(|text| map_line(text)).collect::<Result<_>>()?;
+    let buffer = example.buffer.iter().map(|text| buffer_line(text));
+    lines.buffer_lines = buffer.collect::<Result<_>>()?;
+    let log = Shared::new(Log::default());
+    let recorder = Recorder { log: log.clone(), unit_ns: example.unit_ns };
+    let observers: Vec<Box<dyn Observer>> = vec![Box::new(recorder)];
+    let options = Options { check: true, observers, ..Options::default() };
+    let report = simulate(&inputs, &settings, options).map_err(|error| say(&error))?.report;
     let mut log = log.take();
     log.commands.sort_by_key(|(start, _)| *start);
     log.answered.sort_unstable();

@@ -1,6 +1,7 @@
 //! The figures that expressions and tables name. docs/STUDIES.md lists them.
 
 use flashyard_core::request::{Request, RequestOp, SECTOR_BYTES};
+use flashyard_run::headline;
 use flashyard_sim::report::Report;
 use std::ops::Range;
 
@@ -29,22 +30,22 @@ macro_rules! metrics {
 
 /// Every figure of a run.
 pub(crate) const METRICS: &[Metric] = metrics! { Metric, &Report:
-    "read", "mean latency of reads, ns", |report| latency(report, "read");
-    "write", "mean latency of writes, ns", |report| latency(report, "write");
-    "io", "mean latency of all requests, ns", |report| latency(report, "all");
-    "flush", "mean latency of flushes, ns", |report| latency(report, "flush");
-    "read_p99", "99th percentile of the latencies of reads, ns", |report| p99(report, "read");
-    "io_p99", "99th percentile of the latencies of all requests, ns", |report| p99(report, "all");
-    "write_p50", "median of the latencies of writes, ns", |report: &Report| report.latency_ns["write"].p50.map(|ns| ns as f64);
-    "write_p90", "90th percentile of the latencies of writes, ns", |report: &Report| report.latency_ns["write"].p90.map(|ns| ns as f64);
-    "reads", "reads whose latency counts", |report| answered(report, "read");
-    "writes", "writes whose latency counts", |report| answered(report, "write");
+    "read", "mean latency of reads, ns", |report| raw(report, "read.mean_us");
+    "write", "mean latency of writes, ns", |report| raw(report, "write.mean_us");
+    "io", "mean latency of all requests, ns", |report| raw(report, "all.mean_us");
+    "flush", "mean latency of flushes, ns", |report| raw(report, "flush.mean_us");
+    "read_p99", "99th percentile of the latencies of reads, ns", |report| raw(report, "read.p99_us");
+    "io_p99", "99th percentile of the latencies of all requests, ns", |report| raw(report, "all.p99_us");
+    "write_p50", "median of the latencies of writes, ns", |report| raw(report, "write.p50_us");
+    "write_p90", "90th percentile of the latencies of writes, ns", |report| raw(report, "write.p90_us");
+    "reads", "reads whose latency counts", |report| raw(report, "read.count");
+    "writes", "writes whose latency counts", |report| raw(report, "write.count");
     "queue_wait", "mean wait of all requests for the first slot, ns (one die)", |report| wait(report, 0);
     "own_time", "mean time of a request's own commands, ns (one die)", |report| wait(report, 1);
     "flash_wait", "mean rest of the latency, ns (one die)", |report| wait(report, 2);
-    "rate", "requests a second", |report: &Report| report.throughput.iops;
+    "rate", "requests a second", |report| raw(report, "iops");
     "outstanding", "requests outstanding on average (Little's law: rate x mean latency of all requests)", outstanding;
-    "grew", "1 where the queue grew, else 0", |report: &Report| whole(u64::from(report.verdict.queue_grew));
+    "grew", "1 where the queue grew, else 0", |report| raw(report, "queue_grew");
     "bandwidth", "reads and writes answered, MB/s, without the first tenth of the time series", bandwidth;
     "first_before", "reads and writes of the first of several streams, MB/s, in the first third of the time series", |report| third(report, 0, 0);
     "first_during", "the same in its middle third", |report| third(report, 0, 1);
@@ -53,30 +54,30 @@ pub(crate) const METRICS: &[Metric] = metrics! { Metric, &Report:
     "second_during", "the same of the second stream in the middle third", |report| third(report, 1, 1);
     "second_after", "the same of the second stream in the last third", |report| third(report, 1, 2);
     "knee", "megabytes that reads and writes moved before the first bin of the time series with less than half the mean rate of the first five bins", knee;
-    "makespan", "first arrival to last answer, ns", |report: &Report| whole(report.throughput.makespan_ns);
-    "hidden", "share of the port time of gets that passes beside a put", |report: &Report| report.buffer.hidden_read_ratio;
-    "read_hits", "share of the page accesses of reads that the buffer serves", |report: &Report| report.buffer.hit_ratio_read;
-    "write_hits", "share of the page accesses of writes that replace a line of the buffer", |report: &Report| report.buffer.hit_ratio_write;
+    "makespan", "first arrival to last answer, ns", |report| raw(report, "makespan_s");
+    "hidden", "share of the port time of gets that passes beside a put", |report| raw(report, "buffer_hidden_reads");
+    "read_hits", "share of the page accesses of reads that the buffer serves", |report| raw(report, "buffer_read_hits");
+    "write_hits", "share of the page accesses of writes that replace a line of the buffer", |report| raw(report, "buffer_write_hits");
     "flushed", "units flushed from the buffer", |report: &Report| whole(report.buffer.flushed_units);
-    "wa", "bytes programmed / bytes written by the host", |report: &Report| report.flash.write_amplification;
+    "wa", "bytes programmed / bytes written by the host", |report| raw(report, "wa");
     "programs", "pages programmed / host pages programmed", |report: &Report| report.flash.programs_per_host_page;
-    "map_misses", "misses of the map cache", |report: &Report| whole(report.map.misses);
+    "map_misses", "misses of the map cache", |report| raw(report, "map_misses");
     "dirty_evictions", "misses of the map cache that wrote a map page first", |report: &Report| whole(report.map.dirty_evictions);
     "stalls", "translations that found every line being fetched", |report: &Report| whole(report.map.stalls);
     "hazard_picks", "picks of the host policy that conflicted with an earlier request", |report: &Report| whole(report.map.hazard_picks);
-    "collections", "blocks collected", |report: &Report| whole(report.gc.jobs);
+    "collections", "blocks collected", |report| raw(report, "gc_victims");
     "looks", "candidates looked at for victims", |report: &Report| whole(report.gc.searches);
-    "switch_merges", "switch merges", |report: &Report| whole(report.gc.merges.switch);
-    "partial_merges", "partial merges", |report: &Report| whole(report.gc.merges.partial);
-    "full_merges", "full merges", |report: &Report| whole(report.gc.merges.full);
+    "switch_merges", "switch merges", |report| raw(report, "merges_switch");
+    "partial_merges", "partial merges", |report| raw(report, "merges_partial");
+    "full_merges", "full merges", |report| raw(report, "merges_full");
     "dead_logs", "log blocks erased without a merge", |report: &Report| whole(report.gc.merges.dead);
-    "erases", "blocks erased", |report| whole(operations(report, "erases"));
+    "erases", "blocks erased", |report| raw(report, "erases");
     "table_bytes", "bytes of the tables of the translation layer", |report: &Report| whole(report.memory.table_bytes);
     "table_accesses", "entries looked up or changed", |report: &Report| whole(report.memory.table_accesses);
-    "mb_per_s", "bytes that reads and writes moved over the makespan, MB/s", |report: &Report| report.throughput.bytes_per_s.map(|rate| rate / 1e6);
-    "watts", "mean power until the end of all work, W", |report: &Report| report.power.mean_mw.map(|mw| mw / 1e3);
-    "j_per_mb", "all energy over the megabytes that reads and writes moved, J/MB", |report: &Report| report.power.j_per_mb;
-    "energy", "all energy, pJ", |report: &Report| whole(report.energy_pj.total);
+    "mb_per_s", "bytes that reads and writes moved over the makespan, MB/s", |report| headline::named("mb_per_s").value(report);
+    "watts", "mean power until the end of all work, W", |report| headline::named("power_w").value(report);
+    "j_per_mb", "all energy over the megabytes that reads and writes moved, J/MB", |report| raw(report, "j_per_gb");
+    "energy", "all energy, pJ", |report| raw(report, "energy_mj");
     "post_energy", "energy of array operations after the last request, pJ", |report| whole(Parts::of(report).post);
     "host_read_energy", "energy of host reads, pJ", |report| whole(Parts::of(report).host[0]);
     "host_write_energy", "energy of host programs, pJ", |report| whole(Parts::of(report).host[1]);
@@ -161,20 +162,13 @@ fn rate(bytes: &[u64], report: &Report, bins: impl Fn(usize) -> Range<usize>) ->
     (ns > 0).then(|| bytes[bins].iter().sum::<u64>() as f64 * 1e3 / ns as f64)
 }
 
-fn latency(report: &Report, class: &str) -> Option<f64> {
-    report.latency_ns[class].mean
+/// A figure that tables of points have, too, in the unit of reports.
+fn raw(report: &Report, name: &str) -> Option<f64> {
+    headline::named(name).raw(report)
 }
 
 fn outstanding(report: &Report) -> Option<f64> {
-    Some(report.throughput.iops? * latency(report, "all")? / 1e9)
-}
-
-fn p99(report: &Report, class: &str) -> Option<f64> {
-    report.latency_ns[class].p99.map(|ns| ns as f64)
-}
-
-fn answered(report: &Report, class: &str) -> Option<f64> {
-    whole(report.latency_ns[class].count)
+    Some(report.throughput.iops? * raw(report, "all.mean_us")? / 1e9)
 }
 
 fn wait(report: &Report, which: usize) -> Option<f64> {

@@ -31,8 +31,8 @@ mod twins;
 mod workloads;
 
 use crate::args::{ALL, ReproduceArgs};
-use crate::output::print;
 use crate::output::text::{WIDTH, wrapped};
+use crate::output::{print, print_json};
 use crate::studies::STUDIES;
 use anyhow::Result;
 use eval::{Evaluator, Figures, Recorder};
@@ -88,7 +88,7 @@ fn one(name: &str, text: &str, args: &ReproduceArgs, own: &OwnParts) -> Result<(
         results.page(args).write_alone(folder, "reproduce", &results.object(args))?;
     }
     if args.json {
-        return print(&serde_json::to_string_pretty(&results.object(args))?);
+        return print_json(&results.object(args));
     }
     print(&results.text(args))
 }

@@ -6,24 +6,20 @@ use super::schema::Experiment;
 use super::study::Study;
 use super::workloads::{at_point, jittered, scaled};
 use crate::output::remark;
-use crate::progress::{Part, Progress};
+use crate::progress::Progress;
 use anyhow::{Result, ensure};
 use flashyard_core::request::Request;
 use flashyard_core::units::Span;
 use flashyard_run::error::wrong;
+use flashyard_run::memory::Room;
 use flashyard_run::plan::Plan;
-use flashyard_run::simulate::Options;
+use flashyard_run::points::runs::{self, Run};
 use flashyard_sim::config::Settings;
-use flashyard_sim::device::RunError;
-use flashyard_sim::drive::Drive;
 use flashyard_sim::report::Report;
-use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Instant;
-
-/// Requests between two times that a run tells how far it is.
-const STEP: u64 = 1 << 12;
 
 /// A run of a study by its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,10 +53,17 @@ struct Loaded {
     capacity: u64,
     /// Settings of workloads, of a device or of a point.
     further: Vec<String>,
-    /// Where the device decides when requests come; then there is no list of them.
-    on_device: Option<Plan>,
-    requests: Vec<Request>,
+    plan: Plan,
+    /// None where the device decides when requests come.
+    requests: Option<Arc<Vec<Request>>>,
     notes: Vec<String>,
+}
+
+impl Loaded {
+    /// How many requests there are; 0 where they are made as the device runs.
+    fn count(&self) -> usize {
+        self.requests.as_ref().map_or(0, |requests| requests.len())
+    }
 }
 
 /// Something to be run.
@@ -133,7 +136,7 @@ impl Runs {
         for &workload in workloads {
             let loaded = self.loaded.iter().find(|loaded| loaded.source == workload);
             let is_drawn =
-                |loaded: &&Loaded| loaded.on_device.is_none() && !study.sources[workload].is_real();
+                |loaded: &&Loaded| loaded.requests.is_some() && !study.sources[workload].is_real();
             let Some(loaded) = loaded.filter(is_drawn) else {
                 continue;
             };
@@ -146,10 +149,8 @@ impl Runs {
 
     /// Whether some of them last for a time.
     pub(crate) fn last_for_a_time(&self) -> bool {
-        let mut inputs = self.loaded.iter().filter_map(|loaded| loaded.on_device.as_ref());
-        inputs.any(|inputs| {
-            inputs.sections.workload.phases.iter().any(|phase| !phase.keys.time_ms.is_zero())
-        })
+        let phases = self.loaded.iter().flat_map(|loaded| &loaded.plan.experiment().phases);
+        phases.into_iter().any(|phase| !phase.keys.time_ms.is_zero())
     }
 
     /// Says how many runs took how long.
@@ -260,8 +261,8 @@ impl Runs {
         let (device, settings) = study.settings(key.grid, key.point, key.subject);
         let settings = settings_of(&study.devices[device].keys, &settings)?;
         let loaded = self.load(study, key, device, &settings)?;
-        let requests = &self.loaded[loaded].requests;
-        let ends = requests.first().zip(requests.last());
+        let requests = self.loaded[loaded].requests.as_ref();
+        let ends = requests.and_then(|requests| requests.first().zip(requests.last()));
         let span = ends.map_or(0, |(first, last)| last.arrival.since(first.arrival).as_ns());
         Ok(if span == 0 { 1.0 } else { wanted / span as f64 })
     }
@@ -278,12 +279,11 @@ impl Runs {
         let plain = settings_of(&study.devices[device].keys, &settings)?;
         let loaded = self.load(study, key, device, &plain)?;
         ensure!(
-            self.loaded[loaded].on_device.is_none() || scale.to_bits() == 1f64.to_bits(),
+            self.loaded[loaded].requests.is_some() || scale.to_bits() == 1f64.to_bits(),
             "{}: time_scale and load are for requests that come at times of their own",
             study.names.workloads[key.workload]
         );
-        let requests = self.loaded[loaded].requests.len();
-        let skipped = requests * study.experiment.skip_percent / 100;
+        let skipped = self.loaded[loaded].count() * study.experiment.skip_percent / 100;
         if skipped > 0 {
             settings.push(format!("metrics.skip_requests={skipped}"));
         }
@@ -325,16 +325,16 @@ impl Runs {
             return Ok(place);
         }
         let Experiment { seed, requests, .. } = study.experiment;
-        let mut on_device = source.on_device(&further, seed, requests)?;
-        if let Some(inputs) = &mut on_device {
-            shorten(inputs, study.time_percent);
-        }
-        let (requests, notes) = match &on_device {
-            Some(_) => (Vec::new(), Vec::new()),
-            None => source.load(capacity, &further, seed, requests)?,
+        let mut plan = source.plan(&further, requests)?;
+        let (requests, notes) = if plan.experiment().needs_device() {
+            shorten(&mut plan, study.time_percent);
+            (None, Vec::new())
+        } else {
+            let (requests, notes) = source.load(capacity, &further, seed, requests)?;
+            (Some(Arc::new(requests)), notes)
         };
         let source = key.workload;
-        self.loaded.push(Loaded { source, capacity, further, on_device, requests, notes });
+        self.loaded.push(Loaded { source, capacity, further, plan, requests, notes });
         Ok(self.loaded.len() - 1)
     }
 
@@ -343,48 +343,53 @@ impl Runs {
     fn run(&self, study: &Study, title: &'static str, jobs: &[(usize, u64)]) -> Result<Vec<Found>> {
         // The longest ones first, so that none is left over for one thread at the end.
         let mut order: Vec<usize> = (0..jobs.len()).collect();
-        let length = |place: usize| self.loaded[self.jobs[jobs[place].0].loaded].requests.len();
+        let length = |place: usize| self.loaded[self.jobs[jobs[place].0].loaded].count();
         order.sort_by_key(|&place| std::cmp::Reverse(length(place)));
         // One that makes its requests as it runs counts as much as the others on average.
         let known: Vec<usize> = (0..jobs.len()).map(length).filter(|count| *count > 0).collect();
         let mean = known.iter().sum::<usize>() as f64 / known.len().max(1) as f64;
-        let weight = |place: usize| match length(place) {
+        let weight = |&place: &usize| match length(place) {
             0 => mean.max(1.0),
             count => count as f64,
         };
-        let all = (0..jobs.len()).map(weight).sum();
-        let progress = Progress::weighted(&study.name, title, jobs.len() as u64, all);
-        let one = |&place: &usize| {
-            Ok((place, self.one(study, jobs[place], progress.part(weight(place)))?))
-        };
-        let found = order.par_iter().with_max_len(1).map(one);
-        let mut found = found.collect::<Result<Vec<(usize, Found)>>>()?;
-        found.sort_by_key(|(place, _)| *place);
-        Ok(found.into_iter().map(|(_, found)| found).collect())
+        let weights = order.iter().map(weight).collect();
+        let progress = Progress::weighted(&study.name, title, weights);
+        let plain = || order.iter().map(|&place| self.plain(jobs[place].0));
+        let room = plain().next().map_or_else(Room::default, |run| run.room(self.check));
+        let outlines: Vec<_> = plain().map(|run| run.outline(room, self.check)).collect();
+        let make = |place: usize| self.made(study, jobs[order[place]]).map(Cow::Owned);
+        let found = runs::in_order(jobs.len(), |done| {
+            runs::all(&outlines, room, self.check, &progress, make, |place, found| {
+                done(order[place], found.map(|(_, outcome)| Found::of(&outcome.report)))
+            });
+        });
+        found.map_err(|(place, error)| self.in_run(study, jobs[place].0, &error))
     }
 
-    fn one(&self, study: &Study, (number, seed): (usize, u64), mut part: Part) -> Result<Found> {
-        let job = &self.jobs[number];
-        let loaded = &self.loaded[job.loaded];
-        if let Some(inputs) = &loaded.on_device {
-            let mut inputs = inputs.clone();
-            inputs.set_seed(study.experiment.seed + seed);
-            let options =
-                Options { check: self.check, progress: Box::new(part), ..Options::default() };
-            let found = flashyard_run::simulate::simulate(&inputs, &job.settings, options);
-            let found = found.map_err(|error| self.in_run(study, number, &error))?;
-            return Ok(Found::of(&found.report));
+    /// The run of a job, before it has its seed or its requests.
+    fn plain(&self, number: usize) -> Run {
+        let Job { settings, loaded, .. } = &self.jobs[number];
+        let (inputs, settings) = (self.loaded[*loaded].plan.clone(), settings.clone());
+        Run { point: Vec::new(), inputs, settings, prepare: None }
+    }
+
+    /// A run, or a replica of it.
+    fn made(&self, study: &Study, (number, seed): (usize, u64)) -> Result<Run> {
+        let Job { loaded, scale, .. } = self.jobs[number];
+        let (mut run, loaded) = (self.plain(number), &self.loaded[loaded]);
+        if loaded.requests.is_none() {
+            run.inputs.set_seed(study.experiment.seed + seed);
+            return Ok(run);
         }
         let mut requests = Self::requests(study, loaded, seed)?;
-        if job.scale.to_bits() != 1f64.to_bits() {
-            requests = Cow::Owned(scaled(&requests, job.scale));
+        if scale.to_bits() != 1f64.to_bits() {
+            requests = Arc::new(scaled(&requests, scale));
         }
         if seed > 0 && study.sources[loaded.source].is_real() {
-            requests = Cow::Owned(jittered(&requests, seed));
+            requests = Arc::new(jittered(&requests, seed));
         }
-        let report = simulate(&job.settings, &requests, self.check, &mut part);
-        let report = report.map_err(|error| self.in_run(study, number, &error))?;
-        Ok(Found::of(&report))
+        run.inputs.set_requests(requests);
+        Ok(run)
     }
 
     /// An error with the run that it comes from, where that has a place by now.
@@ -406,21 +411,23 @@ impl Runs {
         wrong(&format!("{run}{error}"))
     }
 
-    /// The requests of a workload; of a replica of a generated one other ones.
-    fn requests<'a>(study: &Study, loaded: &'a Loaded, seed: u64) -> Result<Cow<'a, [Request]>> {
+    /// The requests of a workload that has a list of them; of a replica of a generated one other
+    /// ones.
+    fn requests(study: &Study, loaded: &Loaded, seed: u64) -> Result<Arc<Vec<Request>>> {
         let source = &study.sources[loaded.source];
         if seed == 0 || source.is_real() {
-            return Ok(Cow::Borrowed(&loaded.requests));
+            return Ok(Arc::clone(loaded.requests.as_ref().expect("a list of requests")));
         }
         let Experiment { seed: first, requests: limit, .. } = study.experiment;
         let other = source.load(loaded.capacity, &loaded.further, first + seed, limit)?;
-        Ok(Cow::Owned(other.0))
+        Ok(Arc::new(other.0))
     }
 
     fn of_workloads(&self, study: &Study) -> Vec<Vec<f64>> {
         let of = |workload: usize| {
             let loaded = self.loaded.iter().find(|loaded| loaded.source == workload);
-            figures_of(loaded.map_or(&[][..], |loaded| &loaded.requests))
+            let requests = loaded.and_then(|loaded| loaded.requests.as_ref());
+            figures_of(requests.map_or(&[][..], |requests| requests))
         };
         (0..study.sources.len()).map(of).collect()
     }
@@ -441,29 +448,4 @@ fn shorten(inputs: &mut Plan, percent: u64) {
             keys.burst_until_ms = Span::from_ns(keys.burst_until_ms.as_ns() * percent / 100);
         }
     }
-}
-
-/// One run of requests.
-pub(crate) fn simulate(
-    settings: &Settings,
-    requests: &[Request],
-    check: bool,
-    part: &mut Part,
-) -> Result<Report> {
-    let mut device = Drive::new(settings);
-    if check {
-        device.check();
-    }
-    let (mut left, mut taken) = (requests.iter().copied(), 0_u64);
-    let next = || {
-        taken += 1;
-        if taken.is_multiple_of(STEP) {
-            part.at(Some(taken as f64 / requests.len() as f64), taken);
-        }
-        Ok::<_, std::convert::Infallible>(left.next())
-    };
-    device.run(next).map_err(|error| match error {
-        RunError::Sim(error) => wrong(&error.to_string()),
-        RunError::Workload(never) => match never {},
-    })
 }

@@ -29,18 +29,22 @@ pub(crate) enum Verdict {
 }
 
 impl Verdict {
-    pub(crate) const fn word(self) -> &'static str {
-        match self {
-            Self::Yes => "holds",
-            Self::No => "does not hold",
-            Self::InPart => "in part",
-            Self::ByDefinition => "by definition",
-            Self::ByCalibration => "by calibration",
-            Self::NotShown => "not shown",
-            Self::Nothing => "nothing happened",
-            Self::Open => "open",
-            Self::NotJudged => "not judged",
-        }
+    /// All of them with their words, in the order in which they are counted.
+    const ALL: [(Self, &'static str); 9] = [
+        (Self::Yes, "holds"),
+        (Self::InPart, "in part"),
+        (Self::No, "does not hold"),
+        (Self::NotShown, "not shown"),
+        (Self::Nothing, "nothing happened"),
+        (Self::Open, "open"),
+        (Self::ByDefinition, "by definition"),
+        (Self::ByCalibration, "by calibration"),
+        (Self::NotJudged, "not judged"),
+    ];
+
+    pub(crate) fn word(self) -> &'static str {
+        let found = Self::ALL.iter().find(|(verdict, _)| *verdict == self);
+        found.expect("all are listed").1
     }
 
     /// That of an outcome, which something else than the truth of the statement may have brought
@@ -422,22 +426,11 @@ pub(crate) fn short(title: &str, answers: &[Answer]) -> String {
 
 /// How many statements got which verdict.
 pub(super) fn counts(answers: &[Answer]) -> String {
-    let all = [
-        Verdict::Yes,
-        Verdict::InPart,
-        Verdict::No,
-        Verdict::NotShown,
-        Verdict::Nothing,
-        Verdict::Open,
-        Verdict::ByDefinition,
-        Verdict::ByCalibration,
-        Verdict::NotJudged,
-    ];
-    let of = |verdict: Verdict| {
+    let of = |(verdict, word): (Verdict, &str)| {
         let count = answers.iter().filter(|answer| answer.verdict == verdict).count();
-        (count > 0).then(|| format!("{count} {}", verdict.word()))
+        (count > 0).then(|| format!("{count} {word}"))
     };
-    all.into_iter().filter_map(of).collect::<Vec<_>>().join(", ")
+    Verdict::ALL.into_iter().filter_map(of).collect::<Vec<_>>().join(", ")
 }
 
 /// The same as data.

@@ -1,17 +1,18 @@
 //! `flashyard reproduce STUDY --twins`: whether traces and their fitted twins rank subjects alike.
 
 use super::device::settings_of;
-use super::runs::simulate;
 use super::schema::Form;
 use super::show;
 use super::study::Study;
 use crate::args::ReproduceArgs;
-use crate::output::{print, table};
+use crate::output::{print, print_json, table};
 use crate::progress::{Part, Progress};
 use anyhow::{Result, ensure};
 use flashyard_core::request::Request;
 use flashyard_run::contract;
 use flashyard_run::error::{workload_error, wrong};
+use flashyard_run::plan::Plan;
+use flashyard_run::simulate::{Options, simulate};
 use flashyard_run::stats::median;
 use flashyard_sim::config::Settings;
 use flashyard_workload::RequestSource;
@@ -51,7 +52,9 @@ pub(crate) fn run(study: &Study, args: &ReproduceArgs, twins: u64) -> Result<()>
         if seed > 0 {
             requests = twin(&fitted(&source.name, &requests)?, seed, capacity)?;
         }
-        ratios(&settings, &requests, args.check, &mut part)
+        let mut inputs = source.plan(traces, None)?;
+        inputs.set_requests(Arc::new(requests));
+        ratios(&settings, &inputs, args.check, &mut part)
     };
     let found = jobs.par_iter().with_max_len(1).map(ratios);
     let found = found.collect::<Result<Vec<Vec<f64>>>>()?;
@@ -65,8 +68,7 @@ pub(crate) fn run(study: &Study, args: &ReproduceArgs, twins: u64) -> Result<()>
         });
     let rows: Vec<Row> = rows.collect();
     if args.json {
-        let object = object(study, &subjects, &rows, args, twins);
-        return print(&serde_json::to_string_pretty(&object)?);
+        return print_json(&object(study, &subjects, &rows, args, twins));
     }
     print(&text(&subjects, &rows, twins))
 }
@@ -116,19 +118,13 @@ fn twin(profile: &Arc<Profile>, seed: u64, capacity: u64) -> Result<Vec<Request>
 }
 
 /// Mean read latencies by subject, over that of the first one.
-fn ratios(
-    settings: &[Settings],
-    requests: &[Request],
-    check: bool,
-    part: &mut Part,
-) -> Result<Vec<f64>> {
+fn ratios(settings: &[Settings], inputs: &Plan, check: bool, part: &mut Part) -> Result<Vec<f64>> {
     let (mut done, all) = (0.0, settings.len() as f64);
     let mut mean = |settings: &Settings| {
         part.at(Some(done / all), 0);
         done += 1.0;
-        Ok(simulate(settings, requests, check, &mut Part::silent())?.latency_ns["read"]
-            .mean
-            .unwrap_or(f64::NAN))
+        let found = simulate(inputs, settings, Options { check, ..Options::default() })?;
+        Ok(found.report.latency_ns["read"].mean.unwrap_or(f64::NAN))
     };
     let means = settings.iter().map(&mut mean).collect::<Result<Vec<f64>>>()?;
     ensure!(!means.is_empty(), "the grid has no subjects");

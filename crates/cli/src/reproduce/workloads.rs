@@ -70,38 +70,16 @@ impl Source {
         seed: u64,
         limit: Option<usize>,
     ) -> Result<(Vec<Request>, Vec<String>)> {
-        let Some(inputs) = self.inputs(further, seed)? else {
-            return Ok((Vec::new(), Vec::new()));
-        };
+        let mut inputs = self.plan(further, None)?;
+        inputs.set_seed(seed);
         let mut source = inputs.open(Some(capacity))?;
         let requests = first_of(&mut source, limit.unwrap_or(usize::MAX))?;
         Ok((requests, source.notes()))
     }
 
-    /// The workload, where the device decides when its requests come; of each phase so many
-    /// requests at most.
-    pub(crate) fn on_device(
-        &self,
-        further: &[String],
-        seed: u64,
-        limit: Option<usize>,
-    ) -> Result<Option<Plan>> {
-        let inputs = self.inputs(further, seed)?;
-        let Some(mut inputs) = inputs.filter(|inputs| inputs.experiment().needs_device()) else {
-            return Ok(None);
-        };
-        if let Some(limit) = limit {
-            let limit = u64::try_from(limit)?;
-            for phase in &mut inputs.sections.workload.phases {
-                let own = phase.keys.requests;
-                phase.keys.requests = if own == 0 { limit } else { own.min(limit) };
-            }
-        }
-        Ok(Some(inputs))
-    }
-
-    /// The workload with its settings, none where it is absent.
-    fn inputs(&self, further: &[String], seed: u64) -> Result<Option<Plan>> {
+    /// The workload with its settings. Where the device decides when its requests come, each phase
+    /// has so many requests at most.
+    pub(crate) fn plan(&self, further: &[String], limit: Option<usize>) -> Result<Plan> {
         let set = |settings: &[String]| -> Vec<_> {
             let all = settings.iter().chain(further).cloned();
             all.map(|setting| ("the study", setting)).collect()
@@ -109,16 +87,22 @@ impl Source {
         let own = OwnParts::default();
         let mut inputs = match &self.origin {
             Origin::Trace { path: name, settings } | Origin::BuiltIn { name, settings } => {
-                Plan::load(own.clone(), DEFAULT_DEVICE, name, &set(settings))?
+                Plan::load(own, DEFAULT_DEVICE, name, &set(settings))?
             }
             Origin::Plan { text, settings } => {
                 let parse = |problems: &mut _| parse(&self.name, text, false, problems);
                 Plan::load_with(own, DEFAULT_DEVICE, parse, &set(settings))?
             }
-            Origin::Absent => return Ok(None),
+            Origin::Absent => bail!("{}: the trace is not there", self.name),
         };
-        inputs.set_seed(seed);
-        Ok(Some(inputs))
+        if let Some(limit) = limit.filter(|_| inputs.experiment().needs_device()) {
+            let limit = u64::try_from(limit)?;
+            for phase in &mut inputs.sections.workload.phases {
+                let own = phase.keys.requests;
+                phase.keys.requests = if own == 0 { limit } else { own.min(limit) };
+            }
+        }
+        Ok(inputs)
     }
 }
 

@@ -6,7 +6,7 @@ mod keys;
 mod page;
 
 use crate::args::Printed;
-use crate::output::print;
+use crate::output::print_json;
 use crate::output::text::without_links;
 use anyhow::Result;
 use contract::{Contract, Field, Type};
@@ -20,50 +20,34 @@ use std::collections::BTreeSet;
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 impl Printed {
-    /// What the command prints, as the contract writes types.
-    const fn kind(self) -> &'static str {
+    /// The command, the name of its schema, and what it prints, as the contract writes types.
+    const fn row(self) -> [&'static str; 3] {
         match self {
-            Self::Run => "Run",
-            Self::Compare => "[Run]",
-            Self::Why => "Why | [Why]",
-            Self::Reproduce => "Study",
-            Self::Twins => "Twins",
-            Self::TraceInfo => "Info | Infos",
-            Self::TraceFit => "Fitted",
-            Self::Fit => "FittedDevice",
-            Self::Board => "Board",
-            Self::List => "Names | Keys | Layers",
-        }
-    }
-
-    /// The command, and the name of its schema.
-    const fn command(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Run => ("run --json", "run"),
-            Self::Compare => ("compare --json", "compare"),
-            Self::Why => ("why --json", "why"),
-            Self::Reproduce => ("reproduce --json", "reproduce"),
-            Self::Twins => ("reproduce --twins --json", "twins"),
-            Self::TraceInfo => ("trace info --json", "trace-info"),
-            Self::TraceFit => ("trace fit --json", "trace-fit"),
-            Self::Fit => ("fit --json", "fit"),
-            Self::Board => ("board --json", "board"),
-            Self::List => ("list --json", "list"),
+            Self::Run => ["run --json", "run", "Run"],
+            Self::Compare => ["compare --json", "compare", "[Run]"],
+            Self::Why => ["why --json", "why", "Why | [Why]"],
+            Self::Reproduce => ["reproduce --json", "reproduce", "Study"],
+            Self::Twins => ["reproduce --twins --json", "twins", "Twins"],
+            Self::TraceInfo => ["trace info --json", "trace-info", "Info | Infos"],
+            Self::TraceFit => ["trace fit --json", "trace-fit", "Fitted"],
+            Self::Fit => ["fit --json", "fit", "FittedDevice"],
+            Self::Board => ["board --json", "board", "Board"],
+            Self::List => ["list --json", "list", "Names | Keys | Layers"],
         }
     }
 }
 
 /// Runs `flashyard schema`.
 pub(crate) fn run(printed: Printed, own: &OwnParts) -> Result<()> {
-    print(&serde_json::to_string_pretty(&schema(printed, own))?)
+    print_json(&schema(printed, own))
 }
 
 /// The schema of what a command prints.
 fn schema(printed: Printed, own: &OwnParts) -> Value {
     let contract = Contract::new();
-    let kind = Type::parse("here", printed.kind());
+    let [command, name, kind] = printed.row();
+    let kind = Type::parse("here", kind);
     let mut object = of(&kind);
-    let (command, name) = printed.command();
     object["$schema"] = DRAFT.into();
     object["$id"] = format!("urn:flashyard:{name}:{SCHEMA_VERSION}").into();
     object["title"] = format!("flashyard {command}").into();

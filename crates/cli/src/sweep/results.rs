@@ -13,7 +13,6 @@ use flashyard_run::points;
 use flashyard_run::sweep::file::Sweep;
 use flashyard_run::sweep::journal::Found;
 use flashyard_run::sweep::plan::{Planned, Planner};
-use serde_json::{Map, Value};
 use std::path::Path;
 
 /// A point with what its runs found, or one of its runs.
@@ -75,23 +74,17 @@ impl Row<'_> {
     }
 }
 
-/// The columns with the unit and the meaning of each.
-struct Table<'a> {
-    columns: Vec<Column<'a>>,
-    units: Map<String, Value>,
-    meanings: Map<String, Value>,
-}
+/// The columns.
+struct Table<'a>(Vec<Column<'a>>);
 
 impl<'a> Table<'a> {
     fn add(&mut self, name: &str, unit: &str, what: &str, cells: Cells<'a>) {
-        self.units.insert(name.to_string(), unit.into());
-        self.meanings.insert(name.to_string(), what.into());
-        self.columns.push(Column { name: name.to_string(), cells });
+        self.0.push(Column::new(name, unit, what, cells));
     }
 
     /// The table of points; of runs where they have one each.
     fn of(rows: &'a [Row<'_>], planner: &'a Planner<'_>) -> Result<Self> {
-        let mut table = Self { columns: Vec::new(), units: Map::new(), meanings: Map::new() };
+        let mut table = Self(Vec::new());
         let text =
             |of: &dyn Fn(&Row<'_>) -> Option<String>| Cells::Text(rows.iter().map(of).collect());
         let count = |of: &dyn Fn(&Row<'_>) -> Option<u64>| {
@@ -180,15 +173,6 @@ impl<'a> Table<'a> {
             ("flashyard.set", args.set.join("\n")),
         ]
     }
-
-    /// A Parquet file of the table.
-    fn parquet(&self, path: &Path, notes: &[Note]) -> Result<WholeFile> {
-        let text = |of: &'_ Map<String, Value>, name: &str| -> String {
-            of.get(name).and_then(Value::as_str).unwrap_or_default().to_string()
-        };
-        let about = |name: &str| (text(&self.units, name), text(&self.meanings, name));
-        columnar::parquet(path, &self.columns, about, notes)
-    }
 }
 
 /// Values of a key as numbers, where all of them are.
@@ -210,20 +194,20 @@ pub(crate) fn write(
     let table = Table::of(rows, planner)?;
     let (mut files, mut names) = (Vec::new(), Vec::new());
     if PARQUET.here {
-        files.push(table.parquet(out, &Table::notes(sweep, args))?);
+        files.push(columnar::parquet(out, &table.0, &Table::notes(sweep, args))?);
         names.push(out.display().to_string());
     }
     if let Some(path) = &args.csv {
-        files.push(columnar::csv(path, &table.columns)?);
+        files.push(columnar::csv(path, &table.0)?);
         names.push(path.display().to_string());
     }
     if let Some(path) = &args.runs {
         let rows: Vec<Row<'_>> = rows.iter().flat_map(Row::by_run).collect();
         let table = Table::of(&rows, planner)?;
         files.push(if is_csv(path) {
-            columnar::csv(path, &table.columns)?
+            columnar::csv(path, &table.0)?
         } else {
-            table.parquet(path, &Table::notes(sweep, args))?
+            columnar::parquet(path, &table.0, &Table::notes(sweep, args))?
         });
         names.push(path.display().to_string());
     }

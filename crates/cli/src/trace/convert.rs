@@ -119,6 +119,15 @@ enum Requests {
     Several(Merge<Source>),
 }
 
+impl Requests {
+    fn source(&self) -> &dyn RequestSource {
+        match self {
+            Self::One(source) => source,
+            Self::Several(merge) => merge,
+        }
+    }
+}
+
 impl Work {
     fn open(
         args: &TraceConvertArgs,
@@ -156,13 +165,6 @@ impl Work {
         next.map_err(|error| workload_error(&error))
     }
 
-    fn extent(&self) -> Option<Extent> {
-        match &self.requests {
-            Requests::One(source) => source.extent(),
-            Requests::Several(merge) => merge.extent(),
-        }
-    }
-
     /// The names of the streams, once all has been read.
     fn stream_names(&self) -> Vec<String> {
         match &self.requests {
@@ -174,10 +176,7 @@ impl Work {
 
     /// What has been left out or changed, and what a trace cannot say of these workloads.
     fn notes(&self) -> Vec<String> {
-        let mut notes = match &self.requests {
-            Requests::One(source) => source.notes(),
-            Requests::Several(merge) => merge.notes(),
-        };
+        let mut notes = self.requests.source().notes();
         if let Requests::One(Source::Trace(trace)) = &self.requests
             && trace.may_have_more_names()
         {
@@ -247,7 +246,7 @@ fn write<W: Write>(
     while let Some(request) = work.next_request()? {
         requests += 1;
         if requests.is_multiple_of(STEP) {
-            part.at(work.extent().map(Extent::share), requests);
+            part.at(work.requests.source().extent().map(Extent::share), requests);
         }
         writer.push(&request, &mut block).map_err(|error| workload_error(&error))?;
         if block.len() >= BLOCK_BYTES {

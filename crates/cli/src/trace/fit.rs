@@ -2,10 +2,10 @@
 
 use super::inputs::{check_settings, load, refuse_output};
 use crate::args::TraceFitArgs;
-use crate::output::{WholeFile, print, remark, table};
+use crate::output::{WholeFile, print, print_json, remark, table};
 use crate::progress::Progress;
 use crate::progress::source::Told;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use flashyard_core::request::Request;
 use flashyard_run::error::{is_toml, workload_error, wrong};
 use flashyard_run::plan::DEFAULT_SEED;
@@ -15,7 +15,6 @@ use flashyard_workload::info::{Figure, Info};
 use flashyard_workload::profile::{Fitter, MAX_SPAN_SECTORS, Profile, ProfileKeys, Twin};
 use flashyard_workload::{RequestSource, SourceStats, WorkloadError};
 use serde_json::{Value, json};
-use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -52,19 +51,17 @@ pub(crate) fn fit(args: &TraceFitArgs) -> Result<()> {
         .map_err(|error| workload_error(&error))?;
     drop(progress);
     let text = file_text(&args.workload, &trace, &profile);
-    let mut file = WholeFile::create(&args.out)?;
-    file.write_all(text.as_bytes()).with_context(|| format!("{out}: cannot be written"))?;
-    file.finish()?;
+    WholeFile::of(&args.out, &text)?.finish()?;
     let figures: Vec<(Figure, Figure)> = trace.figures().into_iter().zip(twin.figures()).collect();
     if args.json {
-        return print(&serde_json::to_string_pretty(&json!({
+        return print_json(&json!({
             "schema_version": flashyard_run::contract::SCHEMA_VERSION,
             "workload": args.workload,
             "file": out,
             "bytes": text.len(),
             "seed": seed,
             "figures": figures.iter().map(residual).collect::<Vec<_>>(),
-        }))?);
+        }));
     }
     remark(&format!("{out}: {} bytes, a twin of {} requests", text.len(), profile.requests()));
     print(&residuals(&figures))

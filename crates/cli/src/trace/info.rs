@@ -2,7 +2,7 @@
 
 use super::inputs::{check_settings, load};
 use crate::args::TraceInfoArgs;
-use crate::output::print;
+use crate::output::{print, print_json};
 use crate::progress::Progress;
 use crate::progress::source::Told;
 use anyhow::Result;
@@ -20,11 +20,11 @@ pub(crate) fn info(args: &TraceInfoArgs) -> Result<()> {
     match &args.compare {
         None => {
             let found = collect(&args.workload, &args.set)?;
-            print(&if args.json {
-                serde_json::to_string_pretty(&found.json()?)?
+            if args.json {
+                print_json(&found.json()?)
             } else {
-                found.info.table() + &found.remarks("")
-            })
+                print(&(found.info.table() + &found.remarks("")))
+            }
         }
         Some(other) => two(args, other),
     }
@@ -42,7 +42,7 @@ fn two(args: &TraceInfoArgs, other: &str) -> Result<()> {
         let figures = a.info.figures().into_iter().zip(b.info.figures()).map(side_by_side);
         let figures: Vec<Value> = figures.collect();
         let all = json!({ "names": names, "a": a.json()?, "b": b.json()?, "figures": figures });
-        print(&serde_json::to_string_pretty(&all)?)
+        print_json(&all)
     } else {
         let remarks = a.remarks(names[0]) + &b.remarks(names[1]);
         print(&(compare((names[0], &a.info), (names[1], &b.info)) + &remarks))

@@ -7,7 +7,7 @@ use crate::memory::Room;
 use crate::meter::{Listener, Runs};
 use crate::plan::Plan;
 use crate::simulate::{Options, Outcome, simulate};
-use anyhow::{Result, anyhow};
+use anyhow::{Error, Result, anyhow};
 use flashyard_sim::config::Settings;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -96,7 +96,7 @@ pub fn all<'a>(
     let run = |job: &Job| {
         let one = || {
             let run = make(job.place)?;
-            let outcome = one(&run, job.shared.as_deref(), check, progress.begin())?;
+            let outcome = one(&run, job.shared.as_deref(), check, progress.begin(job.place))?;
             Ok((run, outcome))
         };
         let found = catch_unwind(AssertUnwindSafe(one));
@@ -106,6 +106,26 @@ pub fn all<'a>(
         found.unwrap_or_else(|panic| Err(anyhow!("the simulator failed: {}", panic_text(&*panic))))
     };
     pool::run(&jobs, room, bytes, run, |place, found| done(jobs[place].place, found));
+}
+
+/// What is found of so many runs, in their order, or the first failure in this order with the place
+/// of its run. `start` runs them, and hands over what it finds of the run at a place; after a
+/// failure it stops.
+pub fn in_order<T: Send>(
+    count: usize,
+    start: impl FnOnce(&mut (dyn FnMut(usize, Result<T>) -> bool + Send)),
+) -> Result<Vec<T>, (usize, Error)> {
+    let mut all: Vec<Option<Result<T>>> = (0..count).map(|_| None).collect();
+    start(&mut |place, found| {
+        let go_on = found.is_ok();
+        all[place] = Some(found);
+        go_on
+    });
+    let failed = all.iter().position(|found| matches!(found, Some(Err(_))));
+    if let Some((place, Some(Err(error)))) = failed.map(|place| (place, all.swap_remove(place))) {
+        return Err((place, error));
+    }
+    Ok(all.into_iter().flatten().flatten().collect())
 }
 
 /// Runs that share a state one after the other, so that it is not kept for longer than needed.

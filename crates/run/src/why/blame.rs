@@ -27,6 +27,19 @@ pub enum Limit {
     Ends,
 }
 
+impl Limit {
+    /// Its name in the JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::UsedUp(_) => "used_up",
+            Self::Leaves => "under_way",
+            Self::Goes => "not_asked",
+            Self::Ends => "about_to_end",
+        }
+    }
+}
+
 /// Who a part of a latency is due to.
 #[derive(Clone, Copy, Debug)]
 pub enum Who {
@@ -65,21 +78,29 @@ impl Via {
         matches!(self, Self::Power)
     }
 
-    /// Its place in an order.
-    const fn place(self) -> u8 {
-        match self {
-            Self::Set(EdgeKind::MapFetch) => 0,
-            Self::Set(EdgeKind::MapWriteback) => 1,
-            Self::Set(EdgeKind::Room) => 2,
-            Self::Set(EdgeKind::Merge) => 3,
-            Self::Set(EdgeKind::Gc) => 4,
-            Self::Set(EdgeKind::Flush) => 5,
-            Self::Set(EdgeKind::Order) => 6,
-            Self::Line => 7,
-            Self::Slot => 8,
-            Self::Start => 9,
-            Self::Power => 10,
-        }
+    /// All of them in their order, with their names in the JSON.
+    const ALL: [(Self, &'static str); 11] = [
+        (Self::Set(EdgeKind::MapFetch), "map_fetch"),
+        (Self::Set(EdgeKind::MapWriteback), "map_writeback"),
+        (Self::Set(EdgeKind::Room), "room"),
+        (Self::Set(EdgeKind::Merge), "merge"),
+        (Self::Set(EdgeKind::Gc), "gc"),
+        (Self::Set(EdgeKind::Flush), "flush"),
+        (Self::Set(EdgeKind::Order), "order"),
+        (Self::Line, "line"),
+        (Self::Slot, "slot"),
+        (Self::Start, "start"),
+        (Self::Power, "power"),
+    ];
+
+    /// Its place in the order.
+    fn place(self) -> usize {
+        Self::ALL.iter().position(|(via, _)| *via == self).expect("all are listed")
+    }
+
+    /// Its name in the JSON.
+    pub fn name(self) -> &'static str {
+        Self::ALL[self.place()].1
     }
 }
 

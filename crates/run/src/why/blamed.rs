@@ -2,7 +2,7 @@
 
 use super::follow::Choice;
 use super::sums::By;
-use super::{Question, data, explain};
+use super::{Question, explain};
 use crate::meter::Runs;
 use crate::plan::Plan;
 use anyhow::Result;
@@ -45,7 +45,7 @@ pub fn slow_reads(inputs: &Plan, above: u64, progress: &dyn Runs) -> Result<Slow
         of.ns += ns;
         *of.parts.entry(key.part().name()).or_default() += ns;
         if let Some(limit) = limit {
-            *of.suspension.entry(data::suspension(limit)).or_default() += ns;
+            *of.suspension.entry(limit.name()).or_default() += ns;
         }
     }
     let percentile_ns = side.percentile.unwrap_or(0);

@@ -9,7 +9,6 @@ use super::words::Words;
 use super::{Explanation, Question};
 use crate::contract::SCHEMA_VERSION;
 use anyhow::{Context, Result};
-use flashyard_core::graph::EdgeKind;
 use serde_json::{Value, json};
 
 /// One run: an object, or a list with one for each stream.
@@ -48,7 +47,7 @@ fn object(found: &Question, side: &Explanation) -> Value {
         let mut row = json!({
             "part": key.part().name(),
             "ns": ns,
-            "waits_for": key.via.map(via),
+            "waits_for": key.via.map(Via::name),
             "words": words.row(&key),
         });
         match key.by {
@@ -56,7 +55,7 @@ fn object(found: &Question, side: &Explanation) -> Value {
             By::Operation(op, purpose, _, limit) => {
                 row["op"] = op.name().into();
                 row["purpose"] = purpose.name().into();
-                row["suspension"] = limit.map(suspension).into();
+                row["suspension"] = limit.map(Limit::name).into();
             }
             By::Own(op, purpose) => {
                 row["own"] = true.into();
@@ -111,7 +110,7 @@ fn step(step: &Step, waiter: u64, words: &Words<'_>) -> Value {
         "until_ns": step.until.as_ns(),
         "ns": step.ns,
         "part": step.part.name(),
-        "waits_for": step.via.map(via),
+        "waits_for": step.via.map(Via::name),
         "words": words.step(step, waiter),
     });
     let (Who::Operation(operation, _) | Who::Own(operation)) = step.who else { return object };
@@ -130,31 +129,4 @@ fn step(step: &Step, waiter: u64, words: &Words<'_>) -> Value {
         Cause::Map | Cause::Flush(_) | Cause::Unknown => {}
     }
     object
-}
-
-const fn via(via: Via) -> &'static str {
-    match via {
-        Via::Set(EdgeKind::MapFetch) => "map_fetch",
-        Via::Set(EdgeKind::MapWriteback) => "map_writeback",
-        Via::Set(EdgeKind::Room) => "room",
-        Via::Set(EdgeKind::Merge) => "merge",
-        Via::Set(EdgeKind::Gc) => "gc",
-        Via::Set(EdgeKind::Flush) => "flush",
-        Via::Set(EdgeKind::Order) => "order",
-        Via::Line => "line",
-        Via::Slot => "slot",
-        Via::Start => "start",
-        Via::Power => "power",
-    }
-}
-
-/// Why an operation did not make way, as the JSON names it.
-pub const fn suspension(limit: Limit) -> &'static str {
-    match limit {
-        Limit::Never => "never",
-        Limit::UsedUp(_) => "used_up",
-        Limit::Leaves => "under_way",
-        Limit::Goes => "not_asked",
-        Limit::Ends => "about_to_end",
-    }
 }

@@ -127,7 +127,7 @@ pub fn explain(
     let clock = Shared::new(Vec::new());
     let observer = Box::new(Clock(clock.clone()));
     let observers: Vec<Box<dyn Observer>> = vec![observer];
-    let options = Options { check, observers, progress: progress.begin(), save: None };
+    let options = Options { check, observers, progress: progress.begin(0), save: None };
     let outcome = simulate(inputs, settings, options)?;
     let phases = &outcome.report.phases;
     let phases = &phases[phases.len() - inputs.experiment().phases.len()..];
@@ -166,7 +166,7 @@ pub fn explain(
         observers.push(Box::new(Follower::new(settings, chosen, sums.clone())));
         found_of.push((stream.map(str::to_string), of, percentile, sums));
     }
-    let options = Options { observers, progress: progress.begin(), ..Options::default() };
+    let options = Options { observers, progress: progress.begin(0), ..Options::default() };
     simulate(inputs, settings, options)?;
     let side = |(stream, of, percentile, sums): (_, _, _, Shared<Sums>)| {
         let mut sums = sums.take();

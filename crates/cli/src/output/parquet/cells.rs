@@ -1,6 +1,7 @@
 //! Columns, cells and notes: of CSV files, too.
 
 use std::borrow::Cow;
+use std::fmt;
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +68,18 @@ pub(crate) enum Cell<'a> {
 impl<T: Into<u64>> From<T> for Cell<'_> {
     fn from(count: T) -> Self {
         Self::Count(count.into())
+    }
+}
+
+/// As CSV has it; nothing is an empty cell.
+impl fmt::Display for Cell<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nothing => Ok(()),
+            Self::Text(text) => f.write_str(text),
+            Self::Count(count) => count.fmt(f),
+            Self::Number(number) => number.fmt(f),
+        }
     }
 }
 
