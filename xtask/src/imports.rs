@@ -8,11 +8,8 @@
 //! nothing, nor does naming a module. Tests may import what they like, and are left out. What no
 //! path names is not seen, such as the methods of one struct in several files.
 
-mod code;
-mod modules;
-
+use crate::modules::{Import, Modules, is_within};
 use crate::tidy::{File, Findings};
-use modules::{Import, Modules, is_within};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A room: its name and its modules, which may import one another.

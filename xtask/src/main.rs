@@ -2,11 +2,13 @@
 
 mod browser;
 mod ci;
+mod code;
 mod fingerprint;
 mod fuzz;
 mod golden;
 mod imports;
 mod instructions;
+mod modules;
 mod packages;
 mod release;
 mod scheduler;

@@ -3,6 +3,7 @@
 //! The files are found by walking the tree, without what `.gitignore` names. Every rule is a
 //! function over the files in memory; all that is wrong is reported at once.
 
+use crate::code::{Code, Function};
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeSet;
 use std::fs;
@@ -221,52 +222,14 @@ fn check_source(file: &File, findings: &mut Findings) {
     }
     // The naive oracle is one long transcript of what was published.
     if !path.contains("/tests/naive/") {
-        for function in functions(text).iter().filter(|f| f.lines > MAX_FUNCTION_LINES) {
+        let code = Code::new(text);
+        for function in code.functions().filter(|f| f.lines > MAX_FUNCTION_LINES) {
             let Function { name, lines, .. } = function;
             let what =
                 format!("fn {name}: {lines} lines, at most {MAX_FUNCTION_LINES} are allowed");
             findings.error_at(path, function.index, &what);
         }
     }
-}
-
-/// A function, from the line with its name to the line that closes it.
-#[derive(Debug, PartialEq, Eq)]
-struct Function<'a> {
-    name: &'a str,
-    index: usize,
-    lines: usize,
-}
-
-/// The functions of a file that rustfmt has formatted: the brace that closes a function is then the
-/// first line that is just as deep as its head and holds nothing else.
-fn functions(text: &str) -> Vec<Function<'_>> {
-    let lines: Vec<&str> = text.lines().collect();
-    let mut found = Vec::new();
-    for (index, line) in lines.iter().enumerate() {
-        let Some(name) = function_name(line) else { continue };
-        let ends_head = |line: &&str| line.ends_with(['{', '}', ';']);
-        let rest = &lines[index..];
-        let Some(head) = rest.iter().position(ends_head) else { continue };
-        let depth = line.len() - line.trim_start().len();
-        let closes = |line: &&str| line.trim_start() == "}" && line.len() == depth + 1;
-        let length =
-            if rest[head].ends_with('{') { rest.iter().position(closes) } else { Some(head) };
-        let lines = length.map_or(rest.len(), |last| last + 1);
-        found.push(Function { name, index, lines });
-    }
-    found
-}
-
-fn function_name(line: &str) -> Option<&str> {
-    let (qualifiers, rest) = line.trim_start().split_once("fn ")?;
-    let known = |word: &str| {
-        word.starts_with("pub") || ["const", "async", "unsafe", "extern", "\"C\""].contains(&word)
-    };
-    if !qualifiers.split_whitespace().all(known) {
-        return None;
-    }
-    rest.split(['(', '<']).next()
 }
 
 /// Whether `text` holds `word`, and not as a part of a longer one.
@@ -496,17 +459,6 @@ pub(crate) mod tests {
         let mut findings = Findings::default();
         check_any(&large, &mut findings);
         assert_eq!(findings.errors, ["a.csv: 300001 bytes, at most 300000 are allowed"]);
-    }
-
-    /// Heads of several lines, bodies of none, braces in strings, functions in functions.
-    #[test]
-    fn functions_are_measured_from_head_to_brace() {
-        let text = "fn one() {}\nimpl X {\n    pub(crate) const fn two<T>(\n        x: T,\n    )\n    \
-                    where\n        T: Y,\n    {\n        fn three() {\n            \"}\"\n        }\n    \
-                    }\n    fn four(\n    ) -> u8;\n}\nlet f = x.map(fn_of);\n// A fn for all.\n";
-        let found = functions(text);
-        let found: Vec<_> = found.iter().map(|f| (f.name, f.index, f.lines)).collect();
-        assert_eq!(found, [("one", 0, 1), ("two", 2, 10), ("three", 8, 3), ("four", 12, 2)]);
     }
 
     #[test]
