@@ -93,7 +93,7 @@ fn check_rooms(imports: &BTreeSet<Import<'_>>, findings: &mut Findings) {
 /// The files of a crate import one another in no circle.
 fn check_circles(modules: &Modules<'_>, findings: &mut Findings) {
     let imports = modules.imports();
-    for circle in circles(&imports) {
+    for circle in circles_of(&imports) {
         tell(modules, &imports, &circle, findings);
     }
 }
@@ -107,7 +107,7 @@ fn check_circles_of_rooms(
     most: usize,
     findings: &mut Findings,
 ) {
-    let circles = circles(imports);
+    let circles = circles_of(imports);
     let room = |module: &&str| room(module).map_or("none", |(_, room)| room);
     let mut counts: BTreeMap<&str, usize> = known.iter().map(|(room, _)| (*room, 0)).collect();
     for module in circles.iter().flatten() {
@@ -151,23 +151,28 @@ fn tell(
 }
 
 /// Modules each of which imports all others, directly or through others.
-type Circle<'a> = BTreeSet<&'a str>;
+pub(crate) type Circle<'a> = BTreeSet<&'a str>;
 
 /// The circles of imports, in the order of their first modules.
-fn circles<'a>(imports: &'a BTreeSet<Import<'_>>) -> Vec<Circle<'a>> {
+fn circles_of<'a>(imports: &'a BTreeSet<Import<'_>>) -> Vec<Circle<'a>> {
     let mut below: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for import in imports.iter().filter(|import| import.is_item) {
         below.entry(&import.from).or_default().insert(&import.to);
     }
+    circles(&below)
+}
+
+/// The circles of a graph that has, for each name, the names that it leads to.
+pub(crate) fn circles<'a>(below: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> Vec<Circle<'a>> {
     let reached = |from| {
-        let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
+        let (mut seen, mut open): (Circle<'a>, _) = (BTreeSet::new(), vec![from]);
         while let Some(module) = open.pop() {
             let next = below.get(module).into_iter().flatten();
             open.extend(next.filter(|module| seen.insert(**module)));
         }
         seen
     };
-    let reach: BTreeMap<&str, BTreeSet<&str>> =
+    let reach: BTreeMap<&'a str, Circle<'a>> =
         below.keys().map(|module| (*module, reached(*module))).collect();
     let mut found: Vec<Circle<'a>> = Vec::new();
     for (module, reached) in &reach {

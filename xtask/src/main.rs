@@ -3,6 +3,7 @@
 mod browser;
 mod ci;
 mod code;
+mod doors;
 mod fingerprint;
 mod fuzz;
 mod golden;
@@ -28,6 +29,8 @@ Usage: cargo xtask TASK
 Tasks:
   ci              every check that a change must pass, in order, up to the first failure
   tidy            the rules of the tree that neither rustfmt nor clippy check
+  rooms           what tidy holds of crates/sim/src/device: its lines, the methods of rooms that it
+                  calls, its largest circle of calls
   golden [FILE...]
                   run worked examples (JSON), those of xtask/golden without a file, and print every
                   value that differs
@@ -93,6 +96,7 @@ fn run(arguments: &[String]) -> Result<String, Failure> {
         ["help"] => Ok(HELP.to_owned()),
         _ if words.contains(&"--help") || words.contains(&"-h") => Ok(HELP.to_owned()),
         ["ci"] => Ok(ci::run(&root())?),
+        ["rooms"] => Ok(tidy::rooms(&root())?),
         ["tidy"] => Ok(tidy::run(&root())?),
         ["fuzz"] => Ok(fuzz::run(&root(), ci::FUZZ_SECONDS)?),
         ["fuzz", "--seconds", text] => match text.parse() {
@@ -115,7 +119,7 @@ fn run(arguments: &[String]) -> Result<String, Failure> {
         ["golden", ..] => Ok(golden::run(&root(), &arguments[1..])?),
         [
             "browser" | "ci" | "tidy" | "fingerprint" | "instructions" | "scheduler" | "schema"
-            | "trip" | "release",
+            | "trip" | "release" | "rooms",
             extra,
             ..,
         ] => usage(format!("{}: unexpected argument {extra}", words[0])),

@@ -64,6 +64,11 @@ pub(crate) fn run(root: &Path) -> Result<String> {
     Ok(format!("tidy: {} files keep every rule", files.len()))
 }
 
+/// The table of `cargo xtask rooms`.
+pub(crate) fn rooms(root: &Path) -> Result<String> {
+    Ok(crate::doors::describe(&tree(root)?))
+}
+
 /// The source files of the tree at `root`, from the root, with slashes.
 pub(crate) fn sources(root: &Path) -> Result<Vec<String>> {
     Ok(tree(root)?.into_iter().filter(File::is_source).map(|file| file.path).collect())
@@ -169,6 +174,7 @@ fn check(files: &[File]) -> Findings {
     check_no_std(files, &mut findings);
     check_architecture(files, &mut findings);
     check_version(files, &mut findings);
+    crate::doors::check(files, &mut findings);
     crate::imports::check(files, &mut findings);
     crate::packages::check(files, &mut findings);
     findings
