@@ -37,7 +37,7 @@ Tasks:
   golden --update write the regression tables, docs/KEYS.md, docs/labs, the tables of fields in
                   docs/JSON.md and docs/WHY.md, docs/read-latency.svg and the C header anew, for
                   review
-  fingerprint     compare hashes of the reports and events of 1,800 short runs with their table;
+  fingerprint     compare hashes of the reports and events of short runs with their table;
                   --update writes it
   browser         write reports of several commands and check them in a browser (node, npm); CHROME
                   names a browser that is there, SHOTS a folder for pictures
