@@ -158,7 +158,7 @@ fn example(root: &Path, name: &str, arguments: &[String]) -> anyhow::Result<Stri
     Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
 }
 
-/// Prints the result of a task to standard output; whoever closes that early wants no more of it.
+/// Prints the result of a task to standard output. A reader that closes the pipe early is no error.
 fn answer(text: &str) {
     if !text.is_empty() {
         let _ = writeln!(std::io::stdout(), "{text}");

@@ -1,6 +1,6 @@
-//! What a crate needs to be published: the fields that registries ask for, versions of the crates
-//! that it depends on, the texts of its licences, and no source that includes a file of another
-//! folder, which its package would not have.
+//! Rules for crates that are published. A manifest has the fields that registries ask for, and
+//! versions of the crates that it depends on. The package has the texts of its licences. No source
+//! includes a file from outside of the package.
 
 use crate::tidy::{File, Findings};
 

@@ -3,8 +3,8 @@
 //! A tree of due times over lent memory, eight to a node. The nodes of the lowest level hold the
 //! times of the resources, every other node the earliest times of its eight children. A time that
 //! is not the earliest of its node changes that node alone, so few changes go all the way up. The
-//! tree holds no numbers: whoever asks which resource is first goes down from the root, to the
-//! lowest of equal times. So the lowest number comes first.
+//! tree holds no numbers: a search for the first resource goes down from the root, to the lowest of
+//! equal times. So the lowest number comes first.
 
 use crate::units::Time;
 
