@@ -41,12 +41,7 @@ pub(crate) fn check(files: &[File], findings: &mut Findings) {
 
 fn check_held(found: &Counts, held: &[(&str, usize)], findings: &mut Findings) {
     for (name, most) in held {
-        let found = found.number(name);
-        if found > *most {
-            findings.error(FOLDER, &format!("{found} {name}, at most {most} are held"));
-        } else if found < *most {
-            findings.error(THIS, &format!("HELD has {most} {name}, and {found} are left"));
-        }
+        findings.hold(THIS, &format!("{name} in {FOLDER}"), found.number(name), *most);
     }
 }
 
@@ -275,7 +270,8 @@ mod tests {
             findings.errors
         };
         assert_eq!(held(2), [""; 0]);
-        assert_eq!(held(1), ["crates/sim/src/device: 2 lines, at most 1 are held"]);
-        assert_eq!(held(3), ["xtask/src/doors.rs: HELD has 3 lines, and 2 are left"]);
+        let what = "xtask/src/doors.rs: 2 lines in crates/sim/src/device,";
+        assert_eq!(held(1), [format!("{what} at most 1")]);
+        assert_eq!(held(3), [format!("{what} lower the number, which is 3")]);
     }
 }

@@ -115,21 +115,13 @@ fn check_circles_of_rooms(
     }
     for (name, count) in counts {
         let allowed = known.iter().find(|(room, _)| *room == name).map_or(0, |(_, count)| *count);
-        if count < allowed {
-            let what = format!("IN_CIRCLES has {allowed} files of {name}, and {count} are left");
-            findings.error(THIS, &what);
-        } else if count > allowed {
-            let what = format!("{count} files of {name} are in circles, at most {allowed} may be");
-            findings.error(THIS, &what);
+        if findings.hold(THIS, &format!("files of {name} in circles"), count, allowed) {
             let of_room = circles.iter().filter(|circle| circle.iter().any(|m| room(m) == name));
             of_room.for_each(|circle| tell(modules, imports, circle, findings));
         }
     }
     let largest = circles.iter().map(BTreeSet::len).max().unwrap_or_default();
-    if largest != most {
-        let what = format!("LARGEST_CIRCLE is {most}, and the largest circle has {largest} files");
-        findings.error(THIS, &what);
-    }
+    findings.hold(THIS, "files in the largest circle", largest, most);
 }
 
 /// Tells the first import between each two files of a circle.
@@ -322,10 +314,10 @@ mod tests {
             }
         };
         check(SIM, &tree, with(&[("ftl", 2)]), &[]);
-        let what = "xtask/src/imports.rs: IN_CIRCLES has 3 files of ftl, and 2 are left";
+        let what = "xtask/src/imports.rs: 2 files of ftl in circles, lower the number, which is 3";
         check(SIM, &tree, with(&[("ftl", 3)]), &[what]);
         let found = [
-            "xtask/src/imports.rs: 2 files of ftl are in circles, at most 0 may be",
+            "xtask/src/imports.rs: 2 files of ftl in circles, at most 0",
             "crates/sim/src/ftl/a.rs:1: imports crates/sim/src/ftl/mod.rs, which imports this \
              file, or one that does",
             "crates/sim/src/ftl/mod.rs:2: imports crates/sim/src/ftl/a.rs, which imports this \

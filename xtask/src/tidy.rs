@@ -7,7 +7,8 @@ use crate::code::{Code, Function};
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{MAIN_SEPARATOR, Path};
+use walkdir::WalkDir;
 
 const MAX_COLUMNS: usize = 100;
 const MAX_FILE_LINES: usize = 800;
@@ -77,8 +78,27 @@ pub(crate) fn sources(root: &Path) -> Result<Vec<String>> {
 /// Every file of the tree at `root` that is not ignored.
 fn tree(root: &Path) -> Result<Vec<File>> {
     let ignored = fs::read_to_string(root.join(".gitignore")).unwrap_or_default();
+    let place = |path: &Path| {
+        path.strip_prefix(root).map(|path| path.to_string_lossy().replace(MAIN_SEPARATOR, "/"))
+    };
+    let kept = |entry: &walkdir::DirEntry| {
+        let (name, rooted) =
+            (entry.file_name(), place(entry.path()).map(|path| format!("/{path}")));
+        let is_ignored = ignored.lines().any(|line| rooted.as_deref() == Ok(line));
+        name != ".git" && name != "target" && !is_ignored
+    };
     let mut files = Vec::new();
-    walk(root, "", &ignored, &mut files)?;
+    for entry in WalkDir::new(root).sort_by_file_name().into_iter().filter_entry(kept) {
+        let entry = entry.context("cannot list the tree")?;
+        if !entry.file_type().is_dir() {
+            // Licences of crates are links.
+            let bytes = fs::metadata(entry.path())?.len();
+            let contents =
+                if bytes > MAX_FILE_BYTES { Vec::new() } else { fs::read(entry.path())? };
+            let text = String::from_utf8(contents).unwrap_or_default();
+            files.push(File { path: place(entry.path())?, bytes, text });
+        }
+    }
     Ok(files)
 }
 
@@ -115,45 +135,19 @@ impl Findings {
         self.errors.push(format!("{path}: {what}"));
     }
 
+    /// A number that may only go down; `place` holds it, so it is lowered there.
+    pub(crate) fn hold(&mut self, place: &str, what: &str, found: usize, held: usize) -> bool {
+        if found != held {
+            let how = if found > held { "at most" } else { "lower the number, which is" };
+            self.error(place, &format!("{found} {what}, {how} {held}"));
+        }
+        found > held
+    }
+
     /// `index` counts lines from 0.
     pub(crate) fn error_at(&mut self, path: &str, index: usize, what: &str) {
         self.errors.push(format!("{path}:{}: {what}", index + 1));
     }
-}
-
-/// Reads the files of a folder and of those in it, in the order of their names.
-fn walk(root: &Path, folder: &str, ignored: &str, files: &mut Vec<File>) -> Result<()> {
-    let entries =
-        fs::read_dir(root.join(folder)).with_context(|| format!("cannot list {folder}"))?;
-    let mut names = Vec::new();
-    for entry in entries {
-        let entry = entry.with_context(|| format!("cannot list {folder}"))?;
-        names.push((entry.file_name().to_string_lossy().into_owned(), entry.file_type()?.is_dir()));
-    }
-    names.sort();
-    for (name, is_folder) in names {
-        let path = format!("{folder}{name}");
-        let rooted = format!("/{path}");
-        if name == ".git" || name == "target" || ignored.lines().any(|line| line == rooted) {
-            continue;
-        }
-        if is_folder {
-            walk(root, &format!("{path}/"), ignored, files)?;
-        } else {
-            files.push(read(root, path)?);
-        }
-    }
-    Ok(())
-}
-
-fn read(root: &Path, path: String) -> Result<File> {
-    let place = root.join(&path);
-    let bytes = fs::metadata(&place).with_context(|| format!("cannot read {path}"))?.len();
-    if bytes > MAX_FILE_BYTES {
-        return Ok(File { path, bytes, text: String::new() });
-    }
-    let contents = fs::read(&place).with_context(|| format!("cannot read {path}"))?;
-    Ok(File { path, bytes, text: String::from_utf8(contents).unwrap_or_default() })
 }
 
 fn check(files: &[File]) -> Findings {
@@ -405,7 +399,7 @@ fn quoted<'a>(line: &'a str, start: &str) -> Option<&'a str> {
     line.strip_prefix(start)?.strip_prefix('"')?.strip_suffix('"')
 }
 
-fn find<'a>(files: &'a [File], path: &str) -> Option<&'a str> {
+pub(crate) fn find<'a>(files: &'a [File], path: &str) -> Option<&'a str> {
     files.iter().find(|file| file.path == path).map(|file| file.text.as_str())
 }
 
