@@ -3,9 +3,9 @@
 //! `xtask/browser` has the script and the list of its packages, which npm installs into the target
 //! directory. The browser is the one that CHROME names, or comes with the packages.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use xshell::{Shell, cmd};
 
 /// The reports: a name, and the command that the folder of the report is added to.
 const REPORTS: [(&str, &str); 13] = [
@@ -57,26 +57,24 @@ pub(crate) fn run_where_possible(root: &Path) -> Result<()> {
 }
 
 fn check(root: &Path) -> Result<std::result::Result<String, Missing>> {
+    let sh = crate::shell(root)?;
     for program in ["node", "npm"] {
-        let found = Command::new(program).arg("--version").output();
-        if !found.is_ok_and(|output| output.status.success()) {
+        if cmd!(sh, "{program} --version").quiet().ignore_stdout().run().is_err() {
             return Ok(Err(Missing(format!("{program} is not installed"))));
         }
     }
     let folder = crate::target(root).join("browser");
-    if let Err(error) = install(root, &folder) {
+    if let Err(error) = install(&sh, root, &folder) {
         return Ok(Err(Missing(format!("{error:#}"))));
     }
-    let reports = reports(root, &folder)?;
-    let mut node = Command::new("node");
-    node.arg(root.join("xtask/browser/check.mjs")).args(&reports).env("PACKAGES", &folder);
-    let status = node.status().context("cannot run node")?;
-    ensure!(status.success(), "a report is not as it should be in a browser: {status}");
+    let reports = &reports(&sh, root, &folder)?;
+    let node = cmd!(sh, "node xtask/browser/check.mjs {reports...}").env("PACKAGES", &folder);
+    node.quiet().run().context("a report is not as it should be in a browser")?;
     Ok(Ok(format!("browser: {} reports are as they should be", reports.len())))
 }
 
 /// Installs the packages, unless those of the lock file are there.
-fn install(root: &Path, folder: &Path) -> Result<()> {
+fn install(sh: &Shell, root: &Path, folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
     let lock = "package-lock.json";
     let wanted = read(&root.join("xtask/browser").join(lock))?;
@@ -86,12 +84,9 @@ fn install(root: &Path, folder: &Path) -> Result<()> {
     }
     std::fs::write(folder.join(lock), &wanted)?;
     std::fs::write(folder.join("package.json"), read(&root.join("xtask/browser/package.json"))?)?;
-    let mut npm = Command::new("npm");
-    npm.args(["ci", "--no-audit", "--no-fund"]).current_dir(folder);
-    let output = npm.output().context("cannot run npm")?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    let said = said.lines().next().unwrap_or_default();
-    ensure!(output.status.success(), "its packages cannot be installed: npm ci: {said}");
+    let _in_folder = sh.push_dir(folder);
+    let npm = cmd!(sh, "npm ci --no-audit --no-fund").quiet().ignore_stdout();
+    npm.run().context("its packages cannot be installed")?;
     std::fs::write(&done, wanted)?;
     Ok(())
 }
@@ -101,25 +96,19 @@ fn read(path: &Path) -> Result<String> {
 }
 
 /// Builds the command and lets it write the reports.
-fn reports(root: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut cargo = crate::cargo();
-    cargo.args(["build", "--package", "flashyard", "--bin", "flashyard"]).current_dir(root);
-    ensure!(cargo.status().context("cannot run cargo")?.success(), "flashyard cannot be built");
-    let program = crate::target(root).join("debug/flashyard");
+fn reports(sh: &Shell, root: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
+    let program = crate::flashyard(sh, root)?;
     let report = |(name, command): &(&str, &str)| {
         let out = folder.join("reports").join(name);
-        let mut flashyard = Command::new(&program);
-        flashyard.args(command.split(' ')).current_dir(root);
-        if command.starts_with("sweep ") {
+        let run = cmd!(sh, "{program}").args(command.split_whitespace()).quiet().ignore_stdout();
+        let run = if command.starts_with("sweep ") {
             // Its --out is the table; the report of points that were run before is written anew.
-            std::fs::create_dir_all(&out).with_context(|| format!("{}", out.display()))?;
-            flashyard.arg("--out").arg(out.join("points.parquet")).arg("--report").arg(&out);
+            sh.create_dir(&out)?;
+            run.arg("--out").arg(out.join("points.parquet")).arg("--report").arg(&out)
         } else {
-            flashyard.arg("--out").arg(&out);
-        }
-        let output = flashyard.output().with_context(|| format!("{}", program.display()))?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "flashyard {command}: {said}");
+            run.arg("--out").arg(&out)
+        };
+        run.ignore_stderr().run()?;
         Ok(out.join("report.html"))
     };
     REPORTS.iter().map(report).collect()

@@ -5,10 +5,10 @@
 //! schemas, which share nothing, run beside the unit and integration tests: whatever waits for one
 //! long test or for one crate leaves a processor to the other.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use std::path::Path;
-use std::process::Command;
 use std::time::Instant;
+use xshell::{Shell, cmd};
 
 /// A target without an operating system; `flashyard-core` is checked, and the C library built, for
 /// it where it is installed.
@@ -36,7 +36,7 @@ const WITHOUT_FEATURES: &str =
 /// Runs every step in the repository at `root`.
 pub(crate) fn run(root: &Path) -> Result<String> {
     let start = Instant::now();
-    let ci = Ci { root };
+    let ci = Ci { root, sh: crate::shell(root)? };
     step("fmt", || ci.fmt())?;
     step("tidy", || crate::tidy::run(root).map(|summary| crate::log(&summary)))?;
     ci.cargo("clippy", "clippy --workspace --all-targets -- -D warnings", &[])?;
@@ -59,17 +59,16 @@ pub(crate) fn run(root: &Path) -> Result<String> {
 
 struct Ci<'a> {
     root: &'a Path,
+    sh: Shell,
 }
 
 impl Ci<'_> {
     /// Checks the format of every source file, also of modules that a macro declares: those
     /// `cargo fmt` does not see.
     fn fmt(&self) -> Result<()> {
-        let mut command = Command::new("rustfmt");
-        command.args(["--edition", "2024", "--check"]).args(crate::tidy::sources(self.root)?);
-        let status = command.current_dir(self.root).status().context("cannot run rustfmt")?;
-        ensure!(status.success(), "rustfmt --check: {status}; run rustfmt on the files it names");
-        Ok(())
+        let files = crate::tidy::sources(self.root)?;
+        let checked = cmd!(self.sh, "rustfmt --edition 2024 --check {files...}").quiet().run();
+        checked.context("run rustfmt on the files that it names")
     }
 
     /// Proves that `flashyard-core` needs neither `std` nor `alloc`. The crate is `#![no_std]`
@@ -78,7 +77,7 @@ impl Ci<'_> {
     /// target that has no `std` at all is the proof of the proof.
     fn no_std(&self) -> Result<()> {
         self.cargo("no_std", "check --package flashyard-core", &[])?;
-        if is_installed(BARE_METAL)? {
+        if is_installed(&self.sh, BARE_METAL) {
             let name = format!("no_std on {BARE_METAL}");
             let arguments = format!("check --package flashyard-core --target {BARE_METAL}");
             self.cargo(&name, &arguments, &[])?;
@@ -92,9 +91,10 @@ impl Ci<'_> {
 
     /// Licences, sources and advisories of all dependencies, as far as this machine can tell.
     fn dependencies(&self) -> Result<()> {
+        let cargo = crate::cargo();
         let succeeds = |arguments: &str| {
-            let output = crate::cargo().args(arguments.split(' ')).current_dir(self.root).output();
-            output.is_ok_and(|output| output.status.success())
+            let command = cmd!(self.sh, "{cargo}").args(arguments.split(' '));
+            command.quiet().ignore_stdout().ignore_stderr().run().is_ok()
         };
         if !succeeds("deny --version") {
             crate::log("ci: dependencies skipped: cargo deny is not installed");
@@ -111,12 +111,9 @@ impl Ci<'_> {
     /// A step that is one cargo command; its arguments are separated by blanks.
     fn cargo(&self, name: &str, arguments: &str, variables: &[(&str, &str)]) -> Result<()> {
         step(name, || {
-            let mut command = crate::cargo();
-            command.args(arguments.split(' ')).envs(variables.iter().copied());
-            let status = command.current_dir(self.root).status();
-            let status = status.context("cannot run cargo")?;
-            ensure!(status.success(), "cargo {arguments}: {status}");
-            Ok(())
+            let cargo = crate::cargo();
+            let command = cmd!(self.sh, "{cargo}").args(arguments.split(' '));
+            Ok(command.envs(variables.iter().copied()).quiet().run()?)
         })
     }
 }
@@ -152,13 +149,9 @@ fn seconds(start: Instant) -> String {
 }
 
 /// Whether the toolchain has the libraries of a target.
-pub(crate) fn is_installed(target: &str) -> Result<bool> {
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output =
-        Command::new(&rustc).args(["--print", "target-libdir", "--target", target]).output();
-    let output = output.with_context(|| format!("cannot run {}", rustc.display()))?;
-    let folder = String::from_utf8_lossy(&output.stdout);
-    Ok(output.status.success() && Path::new(folder.trim()).is_dir())
+pub(crate) fn is_installed(sh: &Shell, target: &str) -> bool {
+    let folder = crate::rustc(sh, &["--print", "target-libdir", "--target", target]);
+    folder.is_ok_and(|folder| Path::new(&folder).is_dir())
 }
 
 #[cfg(test)]
@@ -183,6 +176,6 @@ mod tests {
 
     #[test]
     fn a_target_that_does_not_exist_is_not_installed() {
-        assert!(!is_installed("no-such-target").unwrap());
+        assert!(!is_installed(&Shell::new().unwrap(), "no-such-target"));
     }
 }

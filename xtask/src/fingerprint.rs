@@ -7,8 +7,8 @@
 use anyhow::{Context as _, Result, bail, ensure};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::Instant;
+use xshell::cmd;
 
 /// The table: a line a case, its name, the hash of its report, the hash of its events.
 const TABLE: &str = "xtask/examples/fingerprint/table.txt";
@@ -38,15 +38,13 @@ const NAMED: usize = 20;
 /// Runs every case and compares what it finds with the table or, with `update`, writes the table.
 pub(crate) fn run(root: &Path, update: bool) -> Result<String> {
     let target = crate::target(root).join("fingerprint");
-    let mut build = crate::cargo();
-    build.args(BUILD).arg(&target).current_dir(root);
-    ensure!(build.status()?.success(), "the example does not build");
+    let (sh, cargo) = (crate::shell(root)?, crate::cargo());
+    cmd!(sh, "{cargo} {BUILD...} {target}").quiet().run()?;
     let start = Instant::now();
-    let mut cases = Command::new(target.join("release/examples/fingerprint"));
-    let output = cases.stderr(Stdio::inherit()).output().context("the example cannot be run")?;
+    let cases = target.join("release/examples/fingerprint");
+    let output = cmd!(sh, "{cases}").quiet().output()?;
     let seconds = start.elapsed().as_secs();
     let found = String::from_utf8(output.stdout).context("the example prints no text")?;
-    ensure!(output.status.success(), "the example failed: {}", output.status);
     let count = found.lines().count();
     if update {
         let broken = found.lines().filter(|line| line.ends_with(" panic")).count();

@@ -10,11 +10,11 @@
 //! All of it lies in the target directory, under `fuzz`: `build`, `corpus` (written anew each time)
 //! and `artifacts`: the inputs that made a target fail.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use xshell::{Shell, cmd};
 
 /// The targets. The example `corpus` of this package makes the inputs that each starts from.
 const TARGETS: [&str; 3] = ["trace_reader", "trace_descriptor", "device_config"];
@@ -33,9 +33,10 @@ const INPUT_SECONDS: u32 = 10;
 
 /// Runs every target in the repository at `root`, for `seconds` of processors in all.
 pub(crate) fn run(root: &Path, seconds: u64) -> Result<String> {
-    check_compiler(&compiler())?;
+    let sh = crate::shell(root)?;
+    check_compiler(&sh, &compiler())?;
     let folder = crate::target(root).join("fuzz");
-    let programs = build(root, &folder.join("build"))?;
+    let programs = build(&sh, &folder.join("build"))?;
     let corpus = folder.join("corpus").to_string_lossy().into_owned();
     crate::example(root, "corpus", &[corpus])?;
     let share = share(seconds);
@@ -61,7 +62,7 @@ fn share(seconds: u64) -> u64 {
 
 /// Runs every target for `seconds` in all where there is a C++ compiler, and says so where not.
 pub(crate) fn run_where_possible(root: &Path, seconds: u64) -> Result<()> {
-    if let Err(error) = check_compiler(&compiler()) {
+    if let Err(error) = check_compiler(&crate::shell(root)?, &compiler()) {
         crate::log(&format!("ci: fuzz skipped: {error}"));
         return Ok(());
     }
@@ -74,38 +75,29 @@ fn compiler() -> OsString {
 }
 
 /// libFuzzer is C++ and is compiled with the target.
-fn check_compiler(compiler: &OsString) -> Result<()> {
-    let found = Command::new(compiler).arg("--version").output();
-    ensure!(
-        found.is_ok_and(|output| output.status.success()),
-        "fuzzing needs a C++ compiler and {} does not run: install g++ or clang++, or name one in \
-         the variable CXX",
-        compiler.display()
-    );
-    Ok(())
+fn check_compiler(sh: &Shell, compiler: &OsString) -> Result<()> {
+    let command = cmd!(sh, "{compiler} --version").quiet().ignore_stdout().ignore_stderr();
+    command.run().ok().with_context(|| {
+        format!(
+            "fuzzing needs a C++ compiler and {} does not run: install g++ or clang++, or name one \
+             in the variable CXX",
+            compiler.display()
+        )
+    })
 }
 
 /// Builds all targets; returns the folder of the programs.
-fn build(root: &Path, folder: &Path) -> Result<PathBuf> {
-    let host = host()?;
-    let mut command = crate::cargo();
-    command.args(["build", "--quiet", "--locked", "--release"]);
-    command.args(["--manifest-path", "fuzz/Cargo.toml"]);
-    command.args(["--target", &host]).arg("--target-dir").arg(folder);
-    command.env("RUSTFLAGS", COVERAGE).env_remove("CARGO_ENCODED_RUSTFLAGS");
-    let status = command.current_dir(root).status().context("cannot run cargo")?;
-    ensure!(status.success(), "the fuzz targets cannot be built: {status}");
+fn build(sh: &Shell, folder: &Path) -> Result<PathBuf> {
+    let (cargo, host) = (crate::cargo(), crate::host(sh)?);
+    cmd!(sh, "{cargo} build --quiet --locked --release --manifest-path fuzz/Cargo.toml")
+        .args(["--target", &host, "--target-dir"])
+        .arg(folder)
+        .env("RUSTFLAGS", COVERAGE)
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .quiet()
+        .run()
+        .context("the fuzz targets cannot be built")?;
     Ok(folder.join(host).join("release"))
-}
-
-/// The target that the compiler runs on.
-fn host() -> Result<String> {
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(&rustc).arg("-vV").output();
-    let output = output.with_context(|| format!("cannot run {}", rustc.display()))?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
-    Ok(host.context("rustc -vV names no host")?.to_owned())
 }
 
 /// Runs a target; returns how many inputs it tried.
@@ -113,16 +105,17 @@ fn fuzz(program: &Path, corpus: &Path, artifacts: &Path, seconds: u64) -> Result
     fs::create_dir_all(artifacts)?;
     let name = program.file_name().context("a target has a name")?.to_string_lossy();
     let prefix = artifacts.join(format!("{name}-"));
-    let output = Command::new(program)
+    let sh = Shell::new()?;
+    let output = cmd!(sh, "{program} -seed=1 -print_final_stats=1")
         .arg(format!("-max_total_time={seconds}"))
         .arg(format!("-max_len={LENGTH_MAX}"))
         .arg(format!("-rss_limit_mb={MEMORY_MIB}"))
         .arg(format!("-timeout={INPUT_SECONDS}"))
         .arg(format!("-artifact_prefix={}", prefix.display()))
-        .args(["-seed=1", "-print_final_stats=1"])
         .arg(corpus)
-        .output()
-        .with_context(|| format!("cannot run {}", program.display()))?;
+        .quiet()
+        .ignore_status()
+        .output()?;
     let log = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
         let written = log.lines().find_map(|line| line.split_once("Test unit written to "));
@@ -142,7 +135,9 @@ mod tests {
 
     #[test]
     fn without_a_compiler_the_message_says_what_to_install() {
-        let error = check_compiler(&"no-such-compiler".into()).unwrap_err().to_string();
+        let error = check_compiler(&Shell::new().unwrap(), &"no-such-compiler".into())
+            .unwrap_err()
+            .to_string();
         assert_eq!(
             error,
             "fuzzing needs a C++ compiler and no-such-compiler does not run: install g++ or \

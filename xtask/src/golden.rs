@@ -5,8 +5,9 @@
 //! precisions of the bus; the reference of keys; the picture of the README; the C header of the
 //! scheduler.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use std::path::Path;
+use xshell::cmd;
 
 /// The tables, and where they and their tests are, below the root of the repository.
 const TABLES: [&str; 3] = ["policies", "ftls", "precisions"];
@@ -25,6 +26,7 @@ const DOCUMENTS: [&str; 6] = [
 
 /// Has the tests that compare the tables, these documents and the C header write them anew.
 pub(crate) fn update(root: &Path) -> Result<String> {
+    let (sh, cargo) = (crate::shell(root)?, crate::cargo());
     let works = [
         ("flashyard", &["--test", "golden"][..]),
         ("flashyard", &DOCUMENTS),
@@ -33,11 +35,11 @@ pub(crate) fn update(root: &Path) -> Result<String> {
         ("flashyard-capi", &["--test", "header"]),
     ];
     for (package, tests) in works {
-        let mut cargo = crate::cargo();
-        cargo.args(["test", "--package", package]).args(tests);
-        let status = cargo.env("FLASHYARD_UPDATE_GOLDEN", "1").current_dir(root).status();
-        let status = status.context("cannot run cargo")?;
-        ensure!(status.success(), "not everything was written: {status}");
+        cmd!(sh, "{cargo} test --package {package} {tests...}")
+            .env("FLASHYARD_UPDATE_GOLDEN", "1")
+            .quiet()
+            .run()
+            .context("not everything was written")?;
     }
     let files = TABLES.map(|table| format!("{FOLDER}/{table}.txt")).join(", ");
     let documents = "docs/KEYS.md, docs/labs, docs/JSON.md, docs/WHY.md, docs/read-latency.svg, \

@@ -4,8 +4,8 @@
 
 use anyhow::{Context as _, Result, bail, ensure};
 use std::fmt::Write as _;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use xshell::{Shell, cmd};
 
 /// Where the counts of the last change that moved them are kept.
 const BASELINE: &str = "crates/sim/benches/instructions.txt";
@@ -27,19 +27,16 @@ const TOLERANCE: f64 = 1.0;
 
 /// Counts, compares with the baseline and, with `update`, writes it.
 pub(crate) fn run(root: &Path, update: bool) -> Result<String> {
-    let mut build = crate::cargo();
-    build.args(["build", "--release", "-q", "-p", "flashyard-sim", "--example", "throughput"]);
-    ensure!(build.current_dir(root).status()?.success(), "the example does not build");
-    let target = crate::target(root);
-    let program = target.join("release/examples/throughput");
+    let sh = crate::shell(root)?;
+    let program = built(&sh, root, "flashyard-sim", "throughput")?;
     let known = std::fs::read_to_string(root.join(BASELINE)).unwrap_or_default();
     let mut table = String::from(
         "# Instructions a page operation: cargo xtask instructions (valgrind), --update to write.\n",
     );
     let mut report = String::new();
     for (work, requests, setting) in WORKS {
-        let short = count(&program, work, requests, setting)?;
-        let long = count(&program, work, 2 * requests, setting)?;
+        let short = count(&sh, &program, work, requests, setting)?;
+        let long = count(&sh, &program, work, 2 * requests, setting)?;
         let instructions = (long.0 - short.0) as f64 / (long.1 - short.1) as f64;
         let name = format!("{work} {setting}");
         writeln!(table, "{name} {instructions:.0}")?;
@@ -58,17 +55,39 @@ pub(crate) fn run(root: &Path, update: bool) -> Result<String> {
     Ok(report.trim_end().to_string())
 }
 
+/// Builds an example; returns its place.
+pub(crate) fn built(sh: &Shell, root: &Path, package: &str, example: &str) -> Result<PathBuf> {
+    let cargo = crate::cargo();
+    cmd!(sh, "{cargo} build --release -q -p {package} --example {example}").quiet().run()?;
+    Ok(crate::target(root).join("release/examples").join(example))
+}
+
+/// Runs a program under callgrind with these options; returns what both print.
+pub(crate) fn callgrind(
+    sh: &Shell,
+    options: &[String],
+    program: &Path,
+    arguments: &[&str],
+) -> Result<[String; 2]> {
+    let run = cmd!(sh, "valgrind --tool=callgrind {options...} {program} {arguments...}");
+    let output = run.quiet().ignore_status().output().context("valgrind cannot be run")?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let said = [text(&output.stdout), text(&output.stderr)];
+    ensure!(output.status.success(), "{arguments:?}: {}", said.concat());
+    Ok(said)
+}
+
 /// Instructions and page operations of one run.
-fn count(program: &Path, work: &str, requests: u64, setting: &str) -> Result<(u64, u64)> {
-    let output = Command::new("valgrind")
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arg(program)
-        .args([work, GIB, &requests.to_string(), setting])
-        .output()
-        .context("valgrind cannot be run")?;
-    let (out, err) =
-        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    ensure!(output.status.success(), "{work}: {out}{err}");
+fn count(
+    sh: &Shell,
+    program: &Path,
+    work: &str,
+    requests: u64,
+    setting: &str,
+) -> Result<(u64, u64)> {
+    let options = ["--callgrind-out-file=/dev/null".to_owned()];
+    let arguments = [work, GIB, &requests.to_string(), setting];
+    let [out, err] = callgrind(sh, &options, program, &arguments)?;
     let number = |text: &str| text.split_whitespace().next().and_then(|n| n.parse::<u64>().ok());
     let instructions = err.split_once("Collected :").and_then(|(_, rest)| number(rest));
     let operations =

@@ -2,11 +2,14 @@
 
 mod browser;
 mod ci;
+mod code;
+mod doors;
 mod fingerprint;
 mod fuzz;
 mod golden;
 mod imports;
 mod instructions;
+mod modules;
 mod packages;
 mod release;
 mod scheduler;
@@ -14,9 +17,12 @@ mod schema;
 mod tidy;
 mod trip;
 
+use anyhow::{Context as _, Result};
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
+use xshell::{Shell, cmd};
 
 const HELP: &str = "\
 Development tasks of Flashyard.
@@ -26,13 +32,15 @@ Usage: cargo xtask TASK
 Tasks:
   ci              every check that a change must pass, in order, up to the first failure
   tidy            the rules of the tree that neither rustfmt nor clippy check
+  rooms           what tidy holds of crates/sim/src/device: its lines, the methods of rooms that it
+                  calls, its largest circle of calls
   golden [FILE...]
                   run worked examples (JSON), those of xtask/golden without a file, and print every
                   value that differs
   golden --update write the regression tables, docs/KEYS.md, docs/labs, the tables of fields in
                   docs/JSON.md and docs/WHY.md, docs/read-latency.svg and the C header anew, for
                   review
-  fingerprint     compare hashes of the reports and events of 1,800 short runs with their table;
+  fingerprint     compare hashes of the reports and events of short runs with their table;
                   --update writes it
   browser         write reports of several commands and check them in a browser (node, npm); CHROME
                   names a browser that is there, SHOTS a folder for pictures
@@ -86,39 +94,39 @@ fn main() -> ExitCode {
 fn run(arguments: &[String]) -> Result<String, Failure> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let usage = |what: String| Err(Failure::Usage(what));
-    match words[..] {
-        [] => usage("name a task".to_owned()),
-        ["help"] => Ok(HELP.to_owned()),
-        _ if words.contains(&"--help") || words.contains(&"-h") => Ok(HELP.to_owned()),
-        ["ci"] => Ok(ci::run(&root())?),
-        ["tidy"] => Ok(tidy::run(&root())?),
-        ["fuzz"] => Ok(fuzz::run(&root(), ci::FUZZ_SECONDS)?),
+    let root = &root();
+    let result = match words[..] {
+        [] => return usage("name a task".to_owned()),
+        _ if ["help", "--help", "-h"].iter().any(|word| words.contains(word)) => {
+            Ok(HELP.to_owned())
+        }
+        ["ci"] => ci::run(root),
+        ["tidy"] => tidy::run(root),
+        ["rooms"] => tidy::rooms(root),
+        ["fuzz"] => fuzz::run(root, ci::FUZZ_SECONDS),
         ["fuzz", "--seconds", text] => match text.parse() {
-            Ok(seconds) => Ok(fuzz::run(&root(), seconds)?),
-            Err(_) => usage(format!("fuzz: --seconds is a whole number, {text}")),
+            Ok(seconds) => fuzz::run(root, seconds),
+            Err(_) => return usage(format!("fuzz: --seconds is a whole number, {text}")),
         },
-        ["fuzz", extra, ..] => usage(format!("fuzz: unexpected argument {extra}")),
-        ["browser"] => Ok(browser::run(&root())?),
-        ["fingerprint"] => Ok(fingerprint::run(&root(), false)?),
-        ["fingerprint", "--update"] => Ok(fingerprint::run(&root(), true)?),
-        ["instructions"] => Ok(instructions::run(&root(), false)?),
-        ["instructions", "--update"] => Ok(instructions::run(&root(), true)?),
-        ["scheduler"] => Ok(scheduler::run(&root(), false)?),
-        ["scheduler", "--update"] => Ok(scheduler::run(&root(), true)?),
-        ["schema"] => Ok(schema::run(&root())?),
-        ["trip"] => Ok(trip::run(&root())?),
-        ["release"] => Ok(release::run(&root())?),
-        ["golden"] => Ok(golden::run_own(&root())?),
-        ["golden", "--update"] => Ok(golden::update(&root())?),
-        ["golden", ..] => Ok(golden::run(&root(), &arguments[1..])?),
-        [
-            "browser" | "ci" | "tidy" | "fingerprint" | "instructions" | "scheduler" | "schema"
-            | "trip" | "release",
-            extra,
-            ..,
-        ] => usage(format!("{}: unexpected argument {extra}", words[0])),
-        [task, ..] => usage(format!("there is no task {task}")),
-    }
+        ["browser"] => browser::run(root),
+        ["fingerprint"] => fingerprint::run(root, false),
+        ["fingerprint", "--update"] => fingerprint::run(root, true),
+        ["instructions"] => instructions::run(root, false),
+        ["instructions", "--update"] => instructions::run(root, true),
+        ["scheduler"] => scheduler::run(root, false),
+        ["scheduler", "--update"] => scheduler::run(root, true),
+        ["schema"] => schema::run(root),
+        ["trip"] => trip::run(root),
+        ["release"] => release::run(root),
+        ["golden"] => golden::run_own(root),
+        ["golden", "--update"] => golden::update(root),
+        ["golden", ..] => golden::run(root, &arguments[1..]),
+        [task, extra, ..] if HELP.contains(&format!("\n  {task} ")) => {
+            return usage(format!("{task}: unexpected argument {extra}"));
+        }
+        [task, ..] => return usage(format!("there is no task {task}")),
+    };
+    Ok(result?)
 }
 
 /// The root of the repository.
@@ -129,9 +137,36 @@ fn root() -> PathBuf {
     root
 }
 
+/// A shell in the repository at `root`.
+fn shell(root: &Path) -> Result<Shell> {
+    let sh = Shell::new()?;
+    sh.change_dir(root);
+    Ok(sh)
+}
+
 /// The cargo that runs this task.
-fn cargo() -> Command {
-    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// What the compiler says to these arguments.
+fn rustc(sh: &Shell, arguments: &[&str]) -> Result<String> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    Ok(cmd!(sh, "{rustc} {arguments...}").quiet().read()?)
+}
+
+/// The target that the compiler runs on.
+fn host(sh: &Shell) -> Result<String> {
+    let text = rustc(sh, &["-vV"])?;
+    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(host.context("rustc -vV names no host")?.to_owned())
+}
+
+/// Builds the command, without optimisation over the whole program; returns its place.
+fn flashyard(sh: &Shell, root: &Path) -> Result<PathBuf> {
+    let cargo = cargo();
+    cmd!(sh, "{cargo} build --package flashyard --bin flashyard").quiet().run()?;
+    Ok(target(root).join("debug/flashyard"))
 }
 
 /// The target directory of the repository at `root`.
@@ -142,17 +177,13 @@ fn target(root: &Path) -> PathBuf {
 
 /// Runs an example of this package, which uses the simulator: the tasks themselves do not, so that
 /// they build in seconds. Returns what it prints.
-fn example(root: &Path, name: &str, arguments: &[String]) -> anyhow::Result<String> {
-    let mut command = cargo();
-    let manifest = root.join("xtask/Cargo.toml");
-    command.args(["run", "--quiet", "--locked", "--manifest-path"]).arg(manifest);
-    command.args(["--example", name, "--"]).args(arguments).stderr(Stdio::inherit());
-    let output = command.output()?;
-    anyhow::ensure!(output.status.success(), "the example {name} failed: {}", output.status);
-    Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
+fn example(root: &Path, name: &str, arguments: &[String]) -> Result<String> {
+    let (sh, cargo, manifest) = (Shell::new()?, cargo(), root.join("xtask/Cargo.toml"));
+    let run = cmd!(sh, "{cargo} run --quiet --locked --manifest-path {manifest} --example {name}");
+    run.arg("--").args(arguments).quiet().read().with_context(|| format!("the example {name}"))
 }
 
-/// Prints the result of a task to standard output; whoever closes that early wants no more of it.
+/// Prints the result of a task to standard output. A reader that closes the pipe early is no error.
 fn answer(text: &str) {
     if !text.is_empty() {
         let _ = writeln!(std::io::stdout(), "{text}");

@@ -1,8 +1,8 @@
-//! What a crate needs to be published: the fields that registries ask for, versions of the crates
-//! that it depends on, the texts of its licences, and no source that includes a file of another
-//! folder, which its package would not have.
+//! Rules for crates that are published. A manifest has the fields that registries ask for, and
+//! versions of the crates that it depends on. The package has the texts of its licences. No source
+//! includes a file from outside of the package.
 
-use crate::tidy::{File, Findings};
+use crate::tidy::{File, Findings, find};
 
 const ROOT: &str = "Cargo.toml";
 
@@ -49,8 +49,8 @@ pub(crate) fn check(files: &[File], findings: &mut Findings) {
 
 /// The words of the workspace, and the versions of its crates, which are its own.
 fn check_workspace(files: &[File], findings: &mut Findings) {
-    let Some(root) = files.iter().find(|file| file.path == ROOT) else { return };
-    let value = |name: &str| root.text.lines().find_map(|line| value(line, name));
+    let Some(root) = find(files, ROOT) else { return };
+    let value = |name: &str| root.lines().find_map(|line| value(line, name));
     let version = value("version").unwrap_or_default();
     for name in ["keywords", "categories"] {
         let words: Vec<&str> = value(name).into_iter().flat_map(literals).collect();
@@ -59,7 +59,7 @@ fn check_workspace(files: &[File], findings: &mut Findings) {
             findings.error(ROOT, &what);
         }
     }
-    for (index, line) in root.text.lines().enumerate() {
+    for (index, line) in root.lines().enumerate() {
         if line.contains("path = ") && !line.contains(&format!("version = {version}")) {
             findings.error_at(ROOT, index, &format!("a crate without version = {version}"));
         }
@@ -87,10 +87,9 @@ fn check_manifest(manifest: &File, findings: &mut Findings) {
 
 /// A licence asks for its text in every copy, and a package is one.
 fn check_licences(files: &[File], package: &str, findings: &mut Findings) {
-    let text = |path: &str| files.iter().find(|file| file.path == path).map(|file| &file.text);
     for licence in LICENCES {
         let path = format!("{package}{licence}");
-        if text(&path).is_none_or(|own| text(licence) != Some(own)) {
+        if find(files, &path).is_none_or(|own| find(files, licence) != Some(own)) {
             findings.error(&path, &format!("is not the text of {licence}"));
         }
     }

@@ -4,11 +4,10 @@
 //! paths that long runs spend their time in, and is built again by what was counted. Results do not
 //! depend on it: the same requests give the same bytes.
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use xshell::{Shell, cmd};
 
 /// What runs are counted: reads, writes in steady state, a write buffer with and without a host
 /// policy of its own, and a study with every command policy, caches of the map and queue depths.
@@ -24,9 +23,10 @@ const RUNS: [&str; 6] = [
 
 /// Builds, counts and builds again; says where the command is.
 pub(crate) fn run(root: &Path) -> Result<String> {
-    let (sysroot, host) = toolchain(root)?;
+    let sh = crate::shell(root)?;
+    let (sysroot, host) = (crate::rustc(&sh, &["--print", "sysroot"])?, crate::host(&sh)?);
     let name = format!("llvm-profdata{}", std::env::consts::EXE_SUFFIX);
-    let profdata = sysroot.join("lib/rustlib").join(&host).join("bin").join(name);
+    let profdata = PathBuf::from(sysroot).join("lib/rustlib").join(&host).join("bin").join(name);
     ensure!(
         profdata.is_file(),
         "{} is missing; rustup component add llvm-tools installs it",
@@ -34,45 +34,26 @@ pub(crate) fn run(root: &Path) -> Result<String> {
     );
     let target = crate::target(root).join("pgo");
     let (profiles, profile) = (target.join("profiles"), target.join("flashyard.profdata"));
-    let build = Build { root, target: &target, host: &host };
+    let build = Build { sh: &sh, target: &target, host: &host };
     let command = build.run("-Cprofile-generate", &profiles)?;
     // What building left there, and earlier runs of another build.
-    if profiles.exists() {
-        fs::remove_dir_all(&profiles).with_context(|| profiles.display().to_string())?;
-    }
+    sh.remove_path(&profiles)?;
     for arguments in RUNS {
         crate::log(&format!("release: {arguments}"));
-        let mut run = Command::new(&command);
-        run.args(arguments.split_whitespace()).current_dir(root);
-        run.stdout(Stdio::null()).stderr(Stdio::null()).env_remove("LLVM_PROFILE_FILE");
-        ensure!(run.status()?.success(), "flashyard {arguments} fails");
+        let run = cmd!(sh, "{command}").args(arguments.split_whitespace());
+        let run = run.quiet().ignore_stdout().ignore_stderr();
+        run.env_remove("LLVM_PROFILE_FILE").run()?;
     }
-    let mut merge = Command::new(&profdata);
-    merge.arg("merge").arg("-o").arg(&profile).arg(&profiles);
-    ensure!(merge.status()?.success(), "{} fails", profdata.display());
+    cmd!(sh, "{profdata} merge -o {profile} {profiles}").quiet().run()?;
     let command = build.run("-Cprofile-use", &profile)?;
     let place = target.join(command.file_name().expect("a program has a name"));
-    fs::copy(&command, &place).with_context(|| place.display().to_string())?;
+    sh.copy_file(&command, &place)?;
     Ok(format!("release: {}", place.display()))
-}
-
-/// Where the toolchain is, and what it builds for.
-fn toolchain(root: &Path) -> Result<(PathBuf, String)> {
-    let print = |arguments: &[&str]| {
-        let output = Command::new("rustc").args(arguments).current_dir(root).output();
-        let output = output.context("rustc cannot be run")?;
-        ensure!(output.status.success(), "rustc {} fails", arguments.join(" "));
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    };
-    let version = print(&["-vV"])?;
-    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-    let host = host.context("rustc -vV names no host")?.to_owned();
-    Ok((PathBuf::from(print(&["--print", "sysroot"])?.trim_end()), host))
 }
 
 /// How the command is built.
 struct Build<'a> {
-    root: &'a Path,
+    sh: &'a Shell,
     target: &'a Path,
     host: &'a str,
 }
@@ -89,15 +70,17 @@ impl Build<'_> {
         let mut flags = OsString::from(flags);
         flags.push(format!("{flag}="));
         flags.push(file);
-        let mut build = crate::cargo();
-        build.args(["build", "--release", "--package", "flashyard", "--target", self.host]);
-        // Across crates, each in one piece.
-        build.args(["--config", "profile.release.lto=\"fat\""]);
-        build.args(["--config", "profile.release.codegen-units=1"]);
-        build.args(["--config", "profile.release.package.flashyard.opt-level=3"]);
-        build.arg("--target-dir").arg(self.target).current_dir(self.root);
-        build.env("CARGO_ENCODED_RUSTFLAGS", flags);
-        ensure!(build.status()?.success(), "the command does not build with {flag}");
+        let (sh, cargo, Self { host, target, .. }) = (self.sh, crate::cargo(), self);
+        cmd!(sh, "{cargo} build --release --package flashyard --target {host}")
+            // Across crates, each in one piece.
+            .args(["--config", "profile.release.lto=\"fat\""])
+            .args(["--config", "profile.release.codegen-units=1"])
+            .args(["--config", "profile.release.package.flashyard.opt-level=3"])
+            .arg("--target-dir")
+            .arg(target)
+            .env("CARGO_ENCODED_RUSTFLAGS", flags)
+            .quiet()
+            .run()?;
         let name = format!("flashyard{}", std::env::consts::EXE_SUFFIX);
         Ok(self.target.join(self.host).join("release").join(name))
     }

@@ -8,14 +8,17 @@
 //! are sent.
 
 use crate::ci::{BARE_METAL, LIBRARY};
+use crate::instructions::{built, callgrind};
 use anyhow::{Context as _, Result, ensure};
 use flashyard_core::bus::queues::Ring;
 use flashyard_core::bus::request::Operation;
 use flashyard_core::bus::scheduler::{ChannelState, ChipState};
+use object::read::archive::ArchiveFile;
+use object::{Object as _, ObjectSection as _};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
-use std::process::Command;
+use xshell::{Shell, cmd};
 
 /// The file with the instructions of an iteration, a received request, a sent one and an answer.
 const BASELINE: &str = "crates/core/examples/framework/instructions.txt";
@@ -33,17 +36,8 @@ const TIMED: &str = "500000";
 /// The fastest of so many runs counts.
 const REPEATS: usize = 5;
 
-/// What a work of the example did.
-#[derive(Clone, Debug)]
-struct Work {
-    name: String,
-    iterations: f64,
-    decisions: f64,
-    received: f64,
-    sent: f64,
-    answers: f64,
-    ns: f64,
-}
+/// What a work of the example did: numbers by name.
+type Work = BTreeMap<String, f64>;
 
 /// Instructions of the scheduler in a work: all of them, and those of its queues and answers.
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,23 +57,23 @@ enum Part {
 
 /// Counts, times and measures; with `update`, writes the file of instructions.
 pub(crate) fn run(root: &Path, update: bool) -> Result<String> {
-    let mut build = crate::cargo();
-    build.args(["build", "--release", "-q", "-p", "flashyard-core", "--example", "decisions"]);
-    ensure!(build.current_dir(root).status()?.success(), "the example does not build");
-    let target = crate::target(root);
-    let program = target.join("release/examples/decisions");
-    let times = times(&program)?;
-    let mut counted = Vec::new();
-    for work in &times {
-        counted.push(count(&program, &work.name, &target.join("callgrind.decisions"))?);
+    let sh = crate::shell(root)?;
+    let program = built(&sh, root, "flashyard-core", "decisions")?;
+    let times = times(&sh, &program)?;
+    let file = crate::target(root).join("callgrind.decisions");
+    let mut counted = BTreeMap::new();
+    for (name, _) in &times {
+        counted.insert(name.as_str(), count(&sh, &program, name, &file)?);
     }
     let mut report = String::from("eight chips                 ns a decision  instructions\n");
-    for (time, (work, instructions)) in times.iter().zip(&counted) {
-        let (unit, ns, count) = match time.name.as_str() {
-            IDLE => ("idle, an iteration", time.ns / time.iterations, work.iterations),
-            name => (name, time.ns / time.decisions, work.decisions),
+    for (name, time) in &times {
+        let (work, instructions) = &counted[name.as_str()];
+        let (unit, by) = match name.as_str() {
+            IDLE => ("idle, an iteration", "iterations"),
+            name => (name, "decisions"),
         };
-        writeln!(report, "{unit:<26}  {ns:>13.0}  {:>12.0}", instructions.all / count)?;
+        let (ns, count) = (time["ns"] / time[by], instructions.all / work[by]);
+        writeln!(report, "{unit:<26}  {ns:>13.0}  {count:>12.0}")?;
     }
     let parts = parts(&counted)?;
     report += "\ninstructions of an iteration, a request taken in, one sent, an answer: ";
@@ -102,9 +96,9 @@ pub(crate) fn run(root: &Path, update: bool) -> Result<String> {
         size_of::<Ring>(),
         size_of::<Option<Operation>>(),
     )?;
-    if crate::ci::is_installed(BARE_METAL)? {
+    if crate::ci::is_installed(&sh, BARE_METAL) {
         for level in ["3", "s"] {
-            let (scheduler, queues) = code(root, level)?;
+            let (scheduler, queues) = code(&sh, root, level)?;
             writeln!(
                 report,
                 "bytes of code on {BARE_METAL} at level {level}: scheduler {scheduler}, queues \
@@ -118,17 +112,15 @@ pub(crate) fn run(root: &Path, update: bool) -> Result<String> {
 }
 
 /// Runs every work several times; the fastest run of each.
-fn times(program: &Path) -> Result<Vec<Work>> {
-    let mut best: Vec<Work> = Vec::new();
+fn times(sh: &Shell, program: &Path) -> Result<Vec<(String, Work)>> {
+    let mut best: Vec<(String, Work)> = Vec::new();
     for _ in 0..REPEATS {
         for name in [MIX, "reads", "programs", "erases", "short-reads", IDLE] {
-            let output = Command::new(program).args([name, TIMED]).output();
-            let output = output.with_context(|| program.display().to_string())?;
-            let work = work(&String::from_utf8_lossy(&output.stdout))?;
-            match best.iter_mut().find(|known| known.name == work.name) {
-                Some(known) if known.ns > work.ns => *known = work,
+            let (name, work) = work(&cmd!(sh, "{program} {name} {TIMED}").quiet().read()?)?;
+            match best.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, known)) if known["ns"] > work["ns"] => *known = work,
                 Some(_) => {}
-                None => best.push(work),
+                None => best.push((name, work)),
             }
         }
     }
@@ -136,39 +128,26 @@ fn times(program: &Path) -> Result<Vec<Work>> {
 }
 
 /// What the example prints: `reads: 17 iterations, 11 decisions, ..., 9 ns`.
-fn work(text: &str) -> Result<Work> {
+fn work(text: &str) -> Result<(String, Work)> {
     let (name, rest) = text.trim().split_once(": ").with_context(|| text.to_owned())?;
-    let mut numbers = BTreeMap::new();
+    let mut work = Work::new();
     for part in rest.split(", ") {
         let (number, what) = part.split_once(' ').with_context(|| part.to_owned())?;
-        numbers.insert(what, number.parse::<f64>().with_context(|| part.to_owned())?);
+        work.insert(what.to_owned(), number.parse().with_context(|| part.to_owned())?);
     }
-    let number = |what: &str| numbers.get(what).copied().with_context(|| format!("no {what}"));
-    Ok(Work {
-        name: name.to_owned(),
-        iterations: number("iterations")?,
-        decisions: number("decisions")?,
-        received: number("received")?,
-        sent: number("sent")?,
-        answers: number("answers")?,
-        ns: number("ns")?,
-    })
+    for what in ["iterations", "decisions", "received", "sent", "answers", "ns"] {
+        ensure!(work.contains_key(what), "no {what}");
+    }
+    Ok((name.to_owned(), work))
 }
 
 /// Counts the instructions of a work.
-fn count(program: &Path, name: &str, file: &Path) -> Result<(Work, Counted)> {
-    let output = Command::new("valgrind")
-        .args(["--tool=callgrind", "--compress-strings=no", "--compress-pos=no"])
-        .arg(format!("--callgrind-out-file={}", file.display()))
-        .arg(program)
-        .args([name, COUNTED])
-        .output()
-        .context("valgrind cannot be run")?;
-    let (out, err) =
-        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    ensure!(output.status.success(), "{name}: {out}{err}");
+fn count(sh: &Shell, program: &Path, name: &str, file: &Path) -> Result<(Work, Counted)> {
+    let out = format!("--callgrind-out-file={}", file.display());
+    let options = ["--compress-strings=no".to_owned(), "--compress-pos=no".to_owned(), out];
+    let [out, _] = callgrind(sh, &options, program, &[name, COUNTED])?;
     let profile = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
-    Ok((work(&out)?, counted(&profile)))
+    Ok((work(&out)?.1, counted(&profile)))
 }
 
 /// Adds up the own instructions of the functions of the scheduler.
@@ -221,86 +200,50 @@ fn part(function: &str, file: &str) -> Option<Part> {
 }
 
 /// Instructions of an iteration, a request taken in, one sent, an answer.
-fn parts(works: &[(Work, Counted)]) -> Result<[f64; 4]> {
-    let named = |name: &str| works.iter().find(|(work, _)| work.name == name).context("a work");
+fn parts(works: &BTreeMap<&str, (Work, Counted)>) -> Result<[f64; 4]> {
+    let named = |name: &str| works.get(name).context("a work");
     let ((idle, none), (mix, all)) = (named(IDLE)?, named(MIX)?);
-    let iteration = none.all / idle.iterations;
+    let iteration = none.all / idle["iterations"];
     // An iteration looks whether there is an operation to take in.
-    let queues = all.queues - none.queues / idle.iterations * mix.iterations;
-    let rest = all.all - iteration * mix.iterations - queues - all.answers;
+    let queues = all.queues - none.queues / idle["iterations"] * mix["iterations"];
+    let rest = all.all - iteration * mix["iterations"] - queues - all.answers;
     ensure!(all.answers > 0.0 && queues > 0.0, "functions of the scheduler were not found");
-    Ok([iteration, queues / mix.received, rest / mix.sent, all.answers / mix.answers])
+    Ok([iteration, queues / mix["received"], rest / mix["sent"], all.answers / mix["answers"]])
 }
 
 /// Bytes of code of the scheduler and of its queues on a target without an operating system.
-fn code(root: &Path, level: &str) -> Result<(u64, u64)> {
-    let mut build = crate::cargo();
-    build.args(LIBRARY.split(' ').filter(|word| !word.is_empty()));
-    build.args(["-q", "--target", BARE_METAL]).env("CARGO_PROFILE_RELEASE_OPT_LEVEL", level);
+fn code(sh: &Shell, root: &Path, level: &str) -> Result<(u64, u64)> {
+    let cargo = crate::cargo();
     // A directory of its own: the level is no part of the name of a library.
     let target = crate::target(root).join(format!("code-size-{level}"));
-    let status = build.arg("--target-dir").arg(&target).current_dir(root).status()?;
-    ensure!(status.success(), "the library does not build");
+    cmd!(sh, "{cargo}")
+        .args(LIBRARY.split_whitespace())
+        .args(["-q", "--target", BARE_METAL, "--target-dir"])
+        .arg(&target)
+        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", level)
+        .quiet()
+        .run()?;
     let file = target.join(BARE_METAL).join("release/libflashyard_firmware.a");
-    let archive = std::fs::read(&file).with_context(|| file.display().to_string())?;
+    let bytes = std::fs::read(&file).with_context(|| file.display().to_string())?;
+    let archive = ArchiveFile::parse(&*bytes)?;
     let (mut scheduler, mut queues) = (0, 0);
-    for (name, bytes) in sections(&archive).context("the library is no archive of ELF files")? {
-        let is_code = name.starts_with(".text") || name.starts_with(".rodata");
-        if is_code && name.contains("ueues") {
-            queues += bytes;
-        } else if is_code {
-            scheduler += bytes;
+    for member in archive.members() {
+        let member = member?;
+        if !member.name().starts_with(b"flashyard_firmware") {
+            continue;
+        }
+        let object = object::File::parse(member.data(&*bytes)?)?;
+        for section in object.sections() {
+            let name = section.name()?;
+            let is_code = name.starts_with(".text") || name.starts_with(".rodata");
+            if is_code && name.contains("ueues") {
+                queues += section.size();
+            } else if is_code {
+                scheduler += section.size();
+            }
         }
     }
     Ok((scheduler, queues))
-}
-
-/// The names and bytes of the sections of the object of the library in an archive.
-fn sections(archive: &[u8]) -> Option<Vec<(String, u64)>> {
-    const HEADER: usize = 60;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();
-    let names_end = |bytes: &[u8]| bytes.iter().position(|byte| *byte == b'/');
-    let (mut at, mut long_names, mut all) = (8, &archive[..0], Vec::new());
-    while let Some(header) = archive.get(at..at + HEADER) {
-        let bytes: usize = text(&header[48..58]).parse().ok()?;
-        let content = archive.get(at + HEADER..at + HEADER + bytes)?;
-        let name = text(&header[..16]);
-        if name == "//" {
-            long_names = content;
-        }
-        let long = name.strip_prefix('/').and_then(|place| place.parse::<usize>().ok());
-        let name = match long {
-            Some(place) => {
-                let rest = long_names.get(place..)?;
-                text(&rest[..names_end(rest)?])
-            }
-            None => name,
-        };
-        if name.starts_with("flashyard_firmware") {
-            all.extend(elf_sections(content)?);
-        }
-        at += HEADER + bytes.next_multiple_of(2);
-    }
-    Some(all)
-}
-
-/// The names and bytes of the sections of an ELF file of 32 bits, little end first.
-fn elf_sections(file: &[u8]) -> Option<Vec<(String, u64)>> {
-    let word = |at: usize| Some(u32::from_le_bytes(file.get(at..at + 4)?.try_into().ok()?));
-    let half = |at: usize| Some(u16::from_le_bytes(file.get(at..at + 2)?.try_into().ok()?));
-    let place = |at: usize| usize::try_from(word(at)?).ok();
-    if file.get(..6)? != b"\x7fELF\x01\x01" {
-        return None;
-    }
-    let (table, count, names) = (place(0x20)?, half(0x30)?, half(0x32)?);
-    let entry = |index: u16| table + usize::from(index) * 40;
-    let names = place(entry(names) + 16)?;
-    let section = |index| {
-        let name = file.get(names + place(entry(index))?..)?;
-        let name = &name[..name.iter().position(|byte| *byte == 0)?];
-        Some((String::from_utf8_lossy(name).into_owned(), word(entry(index) + 20)?.into()))
-    };
-    (0..count).map(section).collect()
 }
 
 #[cfg(test)]
@@ -334,34 +277,29 @@ fn=main
     /// Works with known costs give these costs back.
     #[test]
     fn parts_are_found_again() {
-        let work = |name: &str, [iterations, received, sent, answers]: [f64; 4]| {
-            let work = Work {
-                name: name.to_owned(),
-                iterations,
-                decisions: iterations,
-                received,
-                sent,
-                answers,
-                ns: 0.0,
-            };
+        let work = |name, [iterations, received, sent, answers]: [f64; 4]| {
+            let numbers = [("iterations", iterations), ("received", received), ("sent", sent)];
+            let numbers = numbers.into_iter().chain([("answers", answers)]);
+            let work = numbers.map(|(name, number)| (name.to_owned(), number)).collect();
             let queues = 4.0 * iterations + 20.0 * received;
             let all = 50.0 * iterations + 20.0 * received + 60.0 * sent + 30.0 * answers;
-            (work, Counted { all, queues, answers: 30.0 * answers })
+            (name, (work, Counted { all, queues, answers: 30.0 * answers }))
         };
         let works = [work(MIX, [170.0, 50.0, 60.0, 50.0]), work(IDLE, [100.0, 0.0, 0.0, 0.0])];
-        let found = parts(&works).expect("both are there");
+        let found = parts(&BTreeMap::from(works.clone())).expect("both are there");
         for (found, expected) in found.into_iter().zip([50.0, 20.0, 60.0, 30.0]) {
             assert!((found - expected).abs() < 1e-6, "{found}, not {expected}");
         }
-        assert!(parts(&works[..1]).is_err());
+        let [mix, _] = works;
+        assert!(parts(&BTreeMap::from([mix])).is_err());
     }
 
     #[test]
     fn lines_of_the_example_are_read() {
         let line = "idle: 9 iterations, 1 decisions, 8 operations, 16 received, 8 sent, 0 answers, \
                     41 ns\n";
-        let work = work(line).expect("it is one");
-        assert!(work.name == IDLE && (work.ns - 41.0).abs() < 1e-9);
+        let (name, work) = work(line).expect("it is one");
+        assert!(name == IDLE && (work["ns"] - 41.0).abs() < 1e-9);
         assert!(super::work("idle: 9 iterations").is_err());
     }
 }

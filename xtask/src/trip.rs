@@ -12,6 +12,7 @@ use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use xshell::cmd;
 
 /// The example, and the line of its source of requests at which a turn begins and ends.
 const EXAMPLE: &str = "crates/sim/examples/throughput.rs";
@@ -37,14 +38,15 @@ pub(crate) fn run(root: &Path) -> Result<String> {
         gdb.is_ok_and(|status| status.success()),
         "gdb cannot be run; its package is called gdb (apt-get install gdb, dnf install gdb)"
     );
+    let (sh, cargo) = (crate::shell(root)?, crate::cargo());
     let target = crate::target(root).join("trip");
-    let mut build = crate::cargo();
-    build.args(["build", "-q", "-p", "flashyard-sim", "--example", "throughput"]);
-    for package in ["", "package.flashyard-sim.", "package.flashyard-core."] {
-        build.arg("--config").arg(format!("profile.dev.{package}opt-level=0"));
-    }
-    build.arg("--target-dir").arg(&target).current_dir(root);
-    ensure!(build.status()?.success(), "the example does not build");
+    cmd!(sh, "{cargo} build -q -p flashyard-sim --example throughput --target-dir {target}")
+        .args(
+            ["", "package.flashyard-sim.", "package.flashyard-core."]
+                .map(|package| format!("--config=profile.dev.{package}opt-level=0")),
+        )
+        .quiet()
+        .run()?;
     Ok(step(root, &target.join("debug/examples/throughput"))?.describe())
 }
 

@@ -519,8 +519,8 @@ int64_t fy_outstanding(FyDevice *device);
 FyStatus fy_figures(FyDevice *device, FyFigures *figures);
 
 /**
- * A copy with all that is under way, which goes its own way from here; null where the device has
- * ended. It has to be closed as well.
+ * Copies a device with all that is under way. From here the copy runs independently, and has to be
+ * closed as well. Returns null if the device has ended.
  *
  * # Safety
  *

@@ -381,8 +381,8 @@ pub unsafe extern "C" fn fy_figures(device: *mut FyDevice, figures: *mut FyFigur
     FyStatus::Ok
 }
 
-/// A copy with all that is under way, which goes its own way from here; null where the device has
-/// ended. It has to be closed as well.
+/// Copies a device with all that is under way. From here the copy runs independently, and has to be
+/// closed as well. Returns null if the device has ended.
 ///
 /// # Safety
 ///

@@ -135,8 +135,8 @@ const QUEUES: [&str; 16] = [
 #[derive(Clone, Copy)]
 struct Context(*mut c_void);
 
-// SAFETY: the library does nothing with it but to hand it to the function that it came with, and
-// whoever lets several threads drive devices of one context promises that the function bears it.
+// SAFETY: the library only passes the pointer to the function that it was registered with. A caller
+// that uses one context on several threads promises that the function is safe for that.
 unsafe impl Send for Context {}
 // SAFETY: as above.
 unsafe impl Sync for Context {}

@@ -4,9 +4,9 @@
 //! cargo run --release -p flashyard-core --example decisions -- [WORK] [OPERATIONS]
 //! ```
 //!
-//! Eight chips of one channel, a controller and chips that answer at once what they can, so that
-//! nearly all time is the scheduler's. `cargo xtask scheduler` counts the instructions of this
-//! program and divides them among the parts of an iteration.
+//! There are eight chips on one channel. Controller and chips answer at once, so nearly all time is
+//! spent in the scheduler. `cargo xtask scheduler` counts the instructions of this program and
+//! divides them among the parts of an iteration.
 
 use flashyard_core::bus::policy::framework::DataOrder;
 use flashyard_core::bus::queues::{ChipQueues, Ring};

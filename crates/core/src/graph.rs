@@ -423,9 +423,9 @@ where
         }
     }
 
-    /// Adds the sources of the edges into the given stages (a bit each) of `id` to the walk: all
-    /// of them, or those of its waits for a flush alone. A flush waits for the flush before it in
-    /// place of all that this one waits for.
+    /// Adds the sources of the edges into the given stages (a bit each) of `id` to the walk: all of
+    /// them, or those of its waits for a flush alone. A flush waits for the flush before it, and so
+    /// indirectly for everything that the earlier flush waits for.
     fn extend_walk(&mut self, walk: &mut u32, id: u32, stages: u8, reach: Reach) {
         let nodes = self.nodes.as_mut();
         let edges = self.edges.as_ref();

@@ -6,8 +6,8 @@
 use crate::quantity::{Bytes, Micro, Milli, Ppm, Sectors};
 use crate::units::Span;
 
-/// What a key accepts. `W` is how it holds its words: tables of keys hold those that are built in;
-/// whoever adds others lists the key with a `W` of its own.
+/// What a key accepts. `W` is the type of its list of words. Tables of keys have the built-in
+/// words; a list with words of other parts uses a `W` of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind<W = &'static [&'static str]> {
     /// `true` or `false`.

@@ -1,4 +1,4 @@
-//! A device of either kind, as whoever runs workloads sees it.
+//! A device of either kind, with the methods that running a workload needs.
 
 use crate::config::Settings;
 use crate::device::{Device, PhaseKeys, PhaseReport, RunError, SimError};

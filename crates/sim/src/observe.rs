@@ -178,7 +178,7 @@ pub struct SetOver {
     pub request: Option<u64>,
     /// The page access, counted inside the request.
     pub page: u32,
-    /// What its time was charged as, and before it was made that of its request.
+    /// The latency parts of the set. The time before the set was made has the parts of its request.
     pub parts: Parts,
     /// The die whose slot it gives back, if it has had one.
     pub slot: Option<DieId>,

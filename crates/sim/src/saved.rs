@@ -430,8 +430,9 @@ pub(crate) fn load_list<T: Saved>(
     Ok(())
 }
 
-/// Saves a type field by field, in this order. Each field is either saved or named as one that the
-/// settings give or that a drained device does not need; one that is forgotten does not compile.
+/// Saves a type field by field, in this order. Each field is either saved or listed under `skip`:
+/// the settings give a skipped field, or a drained device does not need it. A field in neither list
+/// does not compile.
 macro_rules! saved {
     ($type:ty { $($field:tt),* $(,)? } skip { $($skipped:tt),* $(,)? }) => {
         impl $crate::saved::Saved for $type {

@@ -283,9 +283,10 @@ impl Session {
     /// identifier. Where the stream is paced by answers (`closed`, `fast`, `spaced`) it is issued
     /// when its turn comes, and its arrival is then.
     ///
-    /// What is submitted before [`Self::advance`] goes to its arrival takes part in that instant,
-    /// as a request of a trace does, and so does what is submitted where [`Stop::AtCompletion`]
-    /// stopped. What is submitted when the instant is over has a second look at it.
+    /// A request takes part in the instant of its arrival, as a request of a trace does, if it is
+    /// submitted before [`Self::advance`] goes to that instant or while [`Stop::AtCompletion`] has
+    /// stopped there. If the instant is over, the device handles the same time a second time for
+    /// it.
     pub fn submit(&mut self, request: &Request) -> Result<u64, Refused> {
         if self.queues.closed || self.failed.is_some() {
             return Err(Refused::Closed);

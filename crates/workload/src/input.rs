@@ -101,8 +101,8 @@ impl Input {
         &self.name
     }
 
-    /// Whether it can be read from the start again. So can what cannot be read at all, such as a
-    /// file that is missing: reading it says why.
+    /// Whether it can be read from the start again. A missing file counts as such an input: the
+    /// attempt to read it reports the error.
     pub fn is_rereadable(&self) -> bool {
         let is_whole = |data: std::fs::Metadata| data.is_file() || data.is_dir();
         match &self.place {

@@ -44,8 +44,8 @@ fn main() -> io::Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
-/// The hashes of each case, and the words of keys that their devices have. As many threads as there
-/// are processors take cases in order; nothing that they find depends on which one took which.
+/// The hashes of each case, and the words of keys that their devices have. One thread for each
+/// processor takes the next case. The result of a case does not depend on the thread.
 fn run_all(parts: &OwnParts, cases: &[Case]) -> (Vec<String>, Words) {
     let next = AtomicUsize::new(0);
     let found = Mutex::new((vec![String::new(); cases.len()], Words::new()));

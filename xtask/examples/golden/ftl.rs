@@ -287,8 +287,8 @@ fn request(writes: bool, first: u64, pages: u64) -> Result<Request> {
     ))
 }
 
-/// In this order for each request: whether it writes, whether it follows on the one before, its
-/// pages, the first of them.
+/// Draws requests. The draws of each are, in this order: whether it writes, whether it follows on
+/// the request before it, its number of pages, its first page.
 fn draw(
     seed: u64,
     [count, writes, follows, longest]: [u64; 4],

@@ -18,7 +18,7 @@ fn numbers(of: &Value) -> Vec<Vec<i64>> {
     serde_json::from_value(of.clone()).expect("lists of numbers")
 }
 
-/// A unit that is not erased: what it holds, where that is valid.
+/// The units that are not erased. The value is the LPN that a valid unit holds.
 type Units = BTreeMap<i64, Option<i64>>;
 
 /// Does every step of a map. `counts` has programs and erases by purpose.

@@ -114,7 +114,8 @@ fn a_summary_marks_percentiles_of_few_requests() {
     assert!(text.contains("* fewer than 10 requests took longer"), "{text}");
 }
 
-/// Arrivals that need more of the device than it has make its queue grow for as long as they come.
+/// If requests arrive faster than the device can serve them, its queue grows until the last
+/// arrival.
 #[test]
 fn an_overloaded_device_has_no_queue_that_did_not_grow() {
     let folder = Folder::new();

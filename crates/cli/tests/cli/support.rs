@@ -97,7 +97,8 @@ pub(crate) fn finish(command: &mut Command, input: Option<&[u8]>) -> Ran {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = child.expect("the command starts");
     if let Some(input) = input {
-        // A command that refuses its input may close it early; what it says then is what counts.
+        // A command that refuses its input may close the pipe early. Its output is tested, so a
+        // failed write is no error here.
         let _ = child.stdin.take().expect("piped").write_all(input);
     }
     let output = child.wait_with_output().expect("the command ends");

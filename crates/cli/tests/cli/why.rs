@@ -350,8 +350,8 @@ fn being_overtaken_is_told() {
     assert_eq!(read["words"], "behind reads of later requests, which went first");
 }
 
-/// A layer over all planes merges on all of them for a write of one: each command of a merge has
-/// its merge, and with that the request whose write needed it.
+/// A layer over all planes merges on all planes for a write to one of them. Each command of a merge
+/// names its merge, and the merge names the request whose write needed it.
 #[test]
 fn merges_on_other_planes_have_their_cause() {
     let folder = Folder::new();

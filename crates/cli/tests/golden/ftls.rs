@@ -40,7 +40,7 @@ const DEVICES: [(&str, &[&str]); 3] = [
     ),
 ];
 
-/// A mix that writes, one that reads, overwrites at random as fast as they are answered.
+/// A mix of mostly writes, a mix of mostly reads, and a closed loop of random overwrites.
 const WORKLOADS: [(&str, &str); 3] = [
     ("oltp-clustered", "mix.requests=2000"),
     ("olap-clustered", "mix.requests=6000"),

@@ -9,7 +9,7 @@ use std::{format, vec};
 /// An operation: when it comes, its stream, its cost.
 type Job = (u64, usize, u64);
 
-/// What became of it: its number, when it began, when it ended, its start tag.
+/// A job that was served: its number, begin, end and start tag.
 type Served = (usize, u64, u64, u128);
 
 /// One server. At equal times what is over comes first, then what arrives, then what starts.

@@ -12,16 +12,16 @@
 //! The source argues for its two halves apart, so each can be switched off. Without `hit_first` a
 //! page that the buffer holds is one that needs no die, and otherwise a miss: reads are of class 2
 //! or 3, writes of 5. Without `read_first` a write is of the class that a read would be in; a write
-//! that the buffer takes needs no die, so it is of class 1 or 2. Without both what is left is the
-//! rule of [`idle`](super::idle) with `skip_conflicts`: the oldest whose dies are idle, then the
-//! oldest, of those that wait for no other.
+//! that the buffer takes needs no die, so it is of class 1 or 2. Without both, the rule is
+//! [`idle`](super::idle) with `skip_conflicts`: among the requests that wait for no other request,
+//! the oldest one whose dies are idle, otherwise the oldest one.
 //!
-//! Source: Bang et al., request scheduling aware of the cache buffer and of reads. Published is
-//! the rule of `one_pass`: one pass in which a request that overlaps an earlier one, where one of
-//! the two is not a read, gets the earlier one's value plus one. Over requests in the order of
-//! arrival it never picks one that has to wait for a queued one; over those in the order of queue
-//! slots it may, as it then reads values that are not final. It knows nothing of requests under
-//! way. `ready` is the rule without these hazards. Aging is not published.
+//! Source: Bang et al., request scheduling aware of the cache buffer and of reads. The publication
+//! has the rule `one_pass`: one pass over the queue. If a request overlaps an earlier one and they
+//! are not both reads, its value is the earlier one's value plus one. In the order of arrival, the
+//! pass never picks a request that has to wait for a queued one. In the order of queue slots it
+//! may, because it then reads values that are not final. It knows nothing of requests under way.
+//! `ready` is the rule without these hazards. Aging is not published.
 
 use super::interface::{HostAnswer, HostPolicy, HostView, LARGEST_WINDOW};
 use crate::key::Kind;

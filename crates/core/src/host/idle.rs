@@ -3,9 +3,9 @@
 //! O(window).
 //!
 //! Source: the idle-chip baseline that Bang et al. compare their cache- and read-aware scheduler
-//! with. Whether it waits where no die is idle, they do not say; theirs does not know the buffer.
-//! Nor do they say whether it passes over a request that has to wait for an earlier one to one that
-//! has not, as the rule of their own scheduler does: `skip_conflicts`, O(window^2).
+//! with. Their baseline does not know the buffer. They do not say whether it waits while no die is
+//! idle. They also do not say whether it skips a request that has to wait for an earlier one, as
+//! their own scheduler does: that is `skip_conflicts`, O(window^2).
 
 use super::interface::{HostAnswer, HostPolicy, HostView, UnderWay};
 use crate::key::Kind;

@@ -267,8 +267,9 @@ mod tests {
         }
     }
 
-    /// While 3 is programmed, a flush waits for that. Where the buffer keeps what it holds, it
-    /// waits for accesses alone; so does a write with a preflush if others may overlap the program.
+    /// A flush request waits for the program of unit 3. If the buffer keeps its contents without
+    /// power, the request waits for accesses alone. The same holds for a write with a preflush, if
+    /// other requests may overlap the program.
     #[test]
     fn a_flush_waits_for_programs_only_where_the_buffer_is_volatile() {
         let mut view = Fake::default().line(3, 0, true).line(4, 1, true);

@@ -242,8 +242,8 @@ fn needs_lines(view: &(impl HostView + ?Sized), window: usize, lines: u64) -> bo
     false
 }
 
-/// Whether a write of a unit takes a line from those that count as free: it has none, or one that
-/// holds only what flash holds too.
+/// Whether a write of a unit takes a line that counts as free. That is so if the unit has no line,
+/// or a clean line that is idle.
 fn takes_line(view: &(impl HostView + ?Sized), lpn: Lpn) -> bool {
     view.line_of(lpn).is_none_or(|line| !line.dirty && !line.writing && !line.flushing)
 }

@@ -1,5 +1,5 @@
-//! DRS, scheduling by delay relations: as [fot](super::fot), but a command is placed by the most
-//! pressing of the requests that need it, its own and every one that waits for it.
+//! DRS, scheduling by delay relations: as [fot](super::fot), but the place of a command follows
+//! from the most pressing request that needs it: its own request, or any request that waits for it.
 //!
 //! Source: Lee et al., IEEE Access 2021, Algorithms 1 and 2. A set keeps the best rank of the
 //! requests that wait for each of its stages, so a map eviction that a read waits for is served as

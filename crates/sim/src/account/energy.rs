@@ -1,10 +1,10 @@
-//! Energy of a run: by what took it, by what for, by phase; its mean and its highest power.
+//! Energy of a run by resource, by purpose and by phase; mean and highest power.
 //!
-//! Operations are counted where they end (`metrics::counters`). What is there at all times
-//! (standby, controller, DRAM, buffer) is power x time from the first arrival of a phase to the end
-//! of its work, and accesses to memory are counts x energy. While the device sleeps, falls asleep
-//! or wakes, it takes the energy of that instead. Data on the link is bytes x energy. All sums are
-//! exact; the one division, of a power by bytes, is rounded down once.
+//! Operations are counted where they end (`metrics::counters`). Standby, controller, DRAM and
+//! buffer take power x time, from the first arrival of a phase to the end of its work. Accesses to
+//! memory take counts x energy. A device that sleeps, falls asleep or wakes takes the energy of
+//! that state instead. Data on the link is bytes x energy. All sums are exact; the one division, of
+//! a power by bytes, is rounded down once.
 
 use super::Account;
 use super::timeline::{FtlFigures, Passed};

@@ -14,7 +14,7 @@ use serde::Serialize;
 pub struct PhaseReport {
     /// Its place among the phases of the device, from 0.
     pub index: u64,
-    /// What whoever ran it calls it; its place until then.
+    /// The name that the program gives the phase. Until then, the index as text.
     pub name: String,
     /// Whether it counts in the report.
     pub measured: bool,

@@ -18,7 +18,7 @@ use std::ops::Range;
 /// A page access of a host request: the request by order of arrival, and the page in it.
 type Access = (u64, u32);
 
-/// Whoever watches a run.
+/// The watchers of a run: checker and observers.
 #[derive(Default)]
 pub(super) struct Watch {
     pub(super) checker: Option<Checker>,
@@ -67,8 +67,8 @@ impl Watch {
     }
 }
 
-/// Methods that tell the checker, where there is one, what has happened: its method of the same
-/// name says what that is.
+/// Methods that tell the checker of an event, if a checker is on. The method of the same name in
+/// the checker documents the event.
 macro_rules! checked {
     ($($name:ident($($value:ident: $of:ty),*);)*) => {
         impl Account {

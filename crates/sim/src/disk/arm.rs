@@ -45,7 +45,7 @@ pub(super) enum Arm {
         written: Written,
         over: Time,
     },
-    /// It reads ahead, and any command that needs it ends that.
+    /// The arm reads ahead until a command needs it.
     Ahead(Ahead),
 }
 

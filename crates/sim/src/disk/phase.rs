@@ -31,7 +31,7 @@ pub(crate) struct Running {
     /// The work of the arm at the start, and at the last completion.
     usage: Usage,
     usage_until: Option<Usage>,
-    /// What was spent in measured phases, where this one is not.
+    /// The energy and time of earlier measured phases, if this phase is not measured.
     kept: Option<Spent>,
 }
 

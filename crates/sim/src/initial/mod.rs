@@ -42,9 +42,9 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// The blocks of a plane that holds nothing, collected as the settings say. Without pacing a
-    /// plane is where a load keeps it that leaves no idle time, or with `state.rested` where
-    /// collection stops that has had enough of it.
+    /// The blocks of a plane that holds nothing, collected as the settings say. Without pacing, a
+    /// plane has as many free blocks as a load without idle times leaves it. With `state.rested` it
+    /// has as many as at the end of a long idle time, when collection stops.
     pub fn of_plane(settings: &Settings) -> Self {
         let gc = &settings.keys.gc;
         let small = |value: u64| u32::try_from(value).expect("below the units of a plane");
@@ -83,8 +83,8 @@ impl Pool {
         Self { block_units: self.block_units.saturating_sub(waste), ..*self }
     }
 
-    /// Whether its full blocks alone hold all its units and each could still be worth collecting,
-    /// which it is while it lacks what one operation programs.
+    /// Whether the full blocks can hold all units of the pool and each still be worth collecting. A
+    /// block is worth collecting if at least one program unit of it is invalid.
     pub fn has_room(&self) -> bool {
         let most = (self.block_units + 1).saturating_sub(self.program_units);
         let places = u64::from(self.full_blocks()) * u64::from(most);

@@ -349,7 +349,7 @@ fn host_writes(count: f64) -> u32 {
     whole(count.clamp(0.0, 4e9))
 }
 
-/// One level as both classes: they are alike, or only one has units.
+/// Splits one level into both classes, which are alike unless only one has units.
 fn split(level: u32, share: f64, pool: &Pool, random: &mut Random) -> Valid {
     let first = match pool.units {
         [0, _] => 0,

@@ -1,4 +1,4 @@
-//! How far a device has been built, told to whoever waits for it.
+//! Progress of building a device, told to the program that waits for it.
 
 use std::fmt;
 

@@ -156,8 +156,8 @@ pub struct Blocks {
     bucket_tail: Vec<u32>,
     /// What the rule for victims looks at beside the buckets.
     index: Index,
-    /// By plane, the least erased first: free blocks, where those are taken first, and full ones,
-    /// where these are levelled.
+    /// Blocks of each plane by their number of erases: free blocks for dynamic wear levelling, full
+    /// blocks for static wear levelling. Empty without.
     least_free: Vec<Heap>,
     least_full: Vec<Heap>,
 }
@@ -383,8 +383,8 @@ impl Blocks {
         self.change_valid(self.geometry.block_of(ppn), -1);
     }
 
-    /// The next block of a plane to clean; `None` where copying any full one would take as many
-    /// program units as its erase frees.
+    /// The next block of a plane to clean; `None` if no full block gains: copying any of them would
+    /// take as many program units as its erase frees.
     pub fn victim(&mut self, plane: PlaneId) -> Option<BlockId> {
         self.search(plane, true).map(|(victim, _)| victim)
     }
@@ -417,7 +417,7 @@ impl Blocks {
         self.index_claimed(block);
     }
 
-    /// A claimed victim is given up in the state that it is in: it is the next one of its plane.
+    /// Gives up a claimed victim in its present state. It is the next victim of its plane.
     pub fn set_aside(&mut self, block: BlockId) {
         let pool = &mut self.pools[self.geometry.plane_of_block(block).index()];
         assert_eq!(pool.begun, 0, "a plane gives up one victim at a time");

@@ -100,7 +100,7 @@ pub struct PageWrite {
     pub lpn: u32,
     /// How many pages its request touches, on all planes.
     pub request_pages: u32,
-    /// How many more pages its request writes through this layer: the ones that follow it, next.
+    /// How many of the following pages the request writes through this layer as well.
     pub more: u32,
 }
 

@@ -10,7 +10,7 @@ use crate::parts::log::{PLANNING, SchemeName};
 use flashyard_core::key::{KeyValue, Kind, Value};
 use flashyard_core::units::Span;
 
-/// Layers that map each page, by other names that they have; where the map is, and what they are.
+/// Other names of the layers that map each page, with the place of the map and a description.
 const PAGE_MAPS: [(&[&str], MapStore, &str); 3] = [
     (&["page", "resident", "page-level"], MapStore::Resident, "the whole map is in memory"),
     (&["line-cache"], MapStore::LineCache, "the map is on flash behind cached lines"),

@@ -124,7 +124,7 @@ impl Settings {
     }
 }
 
-/// Units that the host sees of all that there are: without translation all of them.
+/// The units that the host sees. A device without translation exports all of its units.
 fn exported_units(keys: &DeviceKeys, units: u128) -> u64 {
     let spare = if keys.is_raw() { Ppm::ZERO } else { keys.ftl.over_provisioning_percent };
     u64::try_from(units * 1_000_000 / (1_000_000 + u128::from(spare.ppm()))).expect("fits")
@@ -377,9 +377,9 @@ fn check_spare(
     // A block is worth collecting only while it lacks a whole program unit.
     let dense = block - u64::from(geometry.program_units()) + 1;
     let valid_blocks = (data + maps) / dense;
-    // Map pages that copies rewrite come back to the pool only when their old blocks are erased,
-    // so there must be room for one more copy of them, each in a program of its own; unless they
-    // have the reserve for that.
+    // The space of a rewritten map page is free only after the erase of its old block. So there
+    // must be room for one more copy of all map pages, each in a program of its own, unless the
+    // reserve is used for that.
     let rewrite = match keys.gc.map_reserve {
         MapReserve::Half => (maps * u64::from(geometry.program_units())).div_ceil(block),
         MapReserve::AsData => 0,
@@ -391,7 +391,8 @@ fn check_spare(
     let shared = u64::from(held_up && !frontiers.copied_maps);
     let open = u64::from(frontiers.count()) + shared - filled;
     let spare = rewrite + open + keys.gc.reserve_blocks + 1;
-    // Where any plane may take a write, one that is as full as it may be takes those under way.
+    // With dynamic allocation, a plane that is already full may still get the writes under way: one
+    // block more.
     let uneven = u64::from(keys.ftl.allocation == Allocation::Dynamic && planes > 1);
     let needed = valid_blocks + spare + uneven;
     let bad = factory_bad(keys);

@@ -251,10 +251,11 @@ fn served(trace: &[Req], answers: &[u64], depth: usize) -> Vec<(u64, u64, u64)> 
     served
 }
 
-/// With one request at a time and aging, what is picked from the age of a write on is the oldest
-/// request, so nothing that came behind the write starts any more: it waits for the age A, the rest
-/// of the service at that instant, and the services of those that came before it. In a queue of D
-/// requests that is at most A + D x S, S the longest service. Without aging writes wait longer.
+/// One request runs at a time, with aging. When a write reaches the age A, the policy picks the
+/// oldest request from then on, so no request that arrived later starts before the write. The write
+/// waits for A, the rest of the current service, and the services of earlier requests. In a queue
+/// of D requests that is at most A + D x S, where S is the longest service. Without aging writes
+/// wait longer.
 #[test]
 fn aging_bounds_the_wait_of_every_write() {
     const AGE_NS: u64 = 1_000_000;

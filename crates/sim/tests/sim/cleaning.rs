@@ -322,9 +322,9 @@ fn saved_devices_go_on_under_any_rule() {
     }
 }
 
-/// Thresholds are shares of the spare space, so that a small device keeps it: with a map on flash
-/// it amplifies writes as with the least thresholds that are possible, not as with those of a large
-/// one.
+/// Thresholds are shares of the spare space, so a small device keeps most of its spare space. With
+/// a map on flash its write amplification is that of the least possible thresholds, and not that of
+/// the thresholds of a large device.
 #[test]
 fn small_devices_keep_their_spare_space() {
     let amplification = |thresholds: &[&str]| {

@@ -69,9 +69,9 @@ fn answers(settings: &Settings, requests: &[Request]) -> Vec<RequestDone> {
     record(settings, &[], requests).1.requests
 }
 
-/// The log is full after as many pages as it has; a second burst gets as far if all of it has been
-/// merged meanwhile, and half as far after half the time. The blocks that merges need beside the
-/// log, and the write in which it ends, are what the knee may be off by.
+/// A burst fills the log after as many pages as the log has. A second burst writes as many pages if
+/// the whole log was merged meanwhile, and half as many after half the time. The knee may be off by
+/// the blocks that merges need beside the log, and by the write in which it lies.
 #[test]
 fn the_knee_of_a_burst_is_the_log_that_is_clean() {
     let settings = log_device(&[]);

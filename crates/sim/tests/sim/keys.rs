@@ -43,7 +43,8 @@ fn witness(
     Ok(())
 }
 
-/// A key without effect misleads whoever sets it; its witness is named beside it.
+/// A key without effect would mislead its user. The settings under which a key has an effect are
+/// named beside it.
 #[test]
 fn flipping_any_key_changes_a_result() {
     let mut bases = BTreeMap::new();

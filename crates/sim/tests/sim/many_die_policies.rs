@@ -41,8 +41,8 @@ fn bursts(settings: &Settings, count: u64, gap_us: u64, writes_percent: u64) -> 
 }
 
 /// Pairs of commands of one die of which the second waited while the first was taken, although
-/// `goes_first(second, first)`. A command that found no room waited elsewhere since, so only those
-/// that do not need room count as waiting.
+/// `goes_first(second, first)`. A command that found no room left the queue to wait for room. So
+/// only commands that need no room count as waiting.
 fn inversions(run: &Recorded, goes_first: impl Fn(&CommandDone, &CommandDone) -> bool) -> usize {
     let mut found = 0;
     let dies = 1 + run.commands.iter().map(|done| done.die.index()).max().unwrap_or(0);

@@ -150,8 +150,8 @@ impl SchemeVisitor for Each {
     }
 }
 
-/// Runs a built-in part and itself as an own one, its keys at their defaults and one after the
-/// other at another value; returns what the run at defaults told.
+/// Runs a built-in part, and the same part as an own one. All keys are at their defaults first,
+/// then one key after the other has another value. Returns the result at defaults.
 #[track_caller]
 fn check_same(own: &OwnParts, family: Family, name: &str) -> String {
     let (section, key) = family.chooser();
@@ -328,8 +328,8 @@ fn expected(first: u64, data: u64, places: [u64; 4]) -> Vec<u64> {
     places.map(|place| first + place * data).to_vec()
 }
 
-/// Of two blocks drawn, one of them by number, and the one filled first the one whose age outweighs
-/// its erases.
+/// Draws two blocks, one of them by number. Of these and the block that was filled first, it takes
+/// the one whose age outweighs its erases.
 #[derive(Debug)]
 struct Mixed;
 
@@ -464,7 +464,7 @@ fn names_may_be_made_at_run_time() {
     assert!(found.contains("drs") && found.contains(", p0, p1, p2; did you mean p0?"), "{found}");
 }
 
-/// The list and what its functions hold are freed with the last that knows them; so is a part.
+/// The list and the values in its functions are freed with the last owner. So is a part.
 #[test]
 fn parts_are_freed_with_what_knows_them() {
     struct Holds {

@@ -141,8 +141,8 @@ fn overlaps(policy: &str, params: &Params) -> [String; 3] {
     ]
 }
 
-/// Lays the lines of a case out as the device does: those that never held anything come last, each
-/// in the bank of its number; the others are in the banks that they are given.
+/// Orders the lines of a case as the device does. Lines that never held data come last, each in the
+/// bank of its number. The other lines are in the banks that the case gives them.
 fn empty_last(case: &mut Case) {
     case.lines.sort_by_key(|line| line.page.is_none());
     for (number, line) in (0..).zip(&mut case.lines) {

@@ -132,8 +132,8 @@ fn bins_add_up_to_the_report() {
     }
 }
 
-/// A free block less for each one that is opened, one more for each erase: of a fresh device that
-/// was filled once, what is free is what was not written.
+/// Opening a block takes one free block, an erase gives one back. A fresh device that was filled
+/// once has as many free blocks as were never written.
 #[test]
 fn free_blocks_are_those_at_the_end_of_each_bin() {
     let settings = settings(&[

@@ -148,7 +148,8 @@ fn expect(others: &[f64], most: f64) -> (f64, f64) {
 
 type Figure = (&'static str, fn(&Found) -> f64);
 
-/// The first fill against the nine behind it, its tails against those of all their fifths.
+/// Compares the first fill with the nine that follow it, and its tails with the tails of all fifths
+/// of these fills.
 #[track_caller]
 fn check(small: &Small) {
     let windows = fills(&settings_of(small), 10, 32);

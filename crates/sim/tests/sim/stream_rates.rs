@@ -19,7 +19,7 @@ type Fetched = fn(u64) -> u64;
 #[test]
 fn a_rate_limit_is_kept_to_the_nanosecond() {
     let settings = device(&["geometry.channels=2"]);
-    // All of one stream on one die, and all of the other on the other one.
+    // Each stream has a die of its own.
     let list =
         |first: u64| (0..40).map(|at| request(0, READ, first + 2 * at, 1)).collect::<Vec<_>>();
     let (limited, free) = (list(0), list(1));

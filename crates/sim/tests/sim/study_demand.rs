@@ -276,8 +276,8 @@ fn devices_do_what_a_plain_demand_map_does() {
     assert!(flushes > 40, "{flushes} flushes compared");
 }
 
-/// Whether the dirty entries that a run leaves are written back as the plain device does it; not
-/// where that one runs out of room.
+/// Asserts that device and plain map write back the dirty entries that a run leaves in the same
+/// way. Returns false, without a comparison, if the plain map runs out of room.
 fn is_flushed_alike(device: &Settings, requests: &[Request], plain: &mut DemandMap) -> bool {
     plain.flush();
     if plain.exhausted {

@@ -177,8 +177,8 @@ fn mixed(random: &mut Random, pages: u64) -> Vec<Request> {
         .collect()
 }
 
-/// A layer that has four planes merges, copies and erases what that of one plane does whose blocks
-/// are as large as a superblock; each erase is one of four blocks.
+/// A layer over four planes does the same merges and copies as a layer over one plane whose blocks
+/// are as large as a superblock. Each erase of the one is four erases of the other.
 #[test]
 fn a_superblock_is_a_larger_block_that_is_erased_in_parts() {
     for (seed, scheme) in (0..3 * PLANNING.len() as u64).zip(PLANNING.iter().cycle()) {

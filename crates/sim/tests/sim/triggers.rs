@@ -100,7 +100,8 @@ fn work_that_began_in_an_idle_time_began_while_no_request_was_outstanding() {
         let Ok(settings) = Settings::new(keys.clone()) else { continue };
         let told = listen(&settings, &requests);
         for &(at, ref beside) in &told.beside {
-            // What had a command before this instant's work, and what came before this instant.
+            // Requests that had a command before the work of this instant, and requests that came
+            // before it.
             let had = beside.iter().map(|order| told.done[order]);
             let came = told.done.values().copied().filter(|span| span.0 < at);
             assert!(had.chain(came).all(|span| span.1 <= at), "seed {seed}: {at:?}");

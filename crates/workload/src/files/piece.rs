@@ -28,7 +28,7 @@ impl Piece {
         Self { op: RequestOp::Read, first, blocks }
     }
 
-    /// Adds it to a list, to the last one there if it goes on where that ends.
+    /// Adds the piece to a list. If it begins where the last piece ends, it extends that piece.
     pub(super) fn add_to(self, out: &mut Vec<Self>) {
         match out.last_mut() {
             Some(last)

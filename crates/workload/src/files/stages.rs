@@ -112,8 +112,8 @@ impl Work {
         }
     }
 
-    /// How many files, updates or loops are done. Those that take turns are about as far as the
-    /// first of them.
+    /// How many files, updates or loops are done. Stages that take turns count as the first of
+    /// them, since all are about equally far.
     pub(super) fn extent(&self) -> crate::Extent {
         let (done, of) = match self {
             Self::Write { next, files } => ((*next).into(), (*files).into()),

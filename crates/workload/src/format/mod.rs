@@ -25,9 +25,9 @@ macro_rules! formats {
         /// The formats that are written by hand.
         const WRITTEN: &[FormatInfo] = &[$($module::INFO),+];
 
-        /// Every format of text, in the order in which they are tried and listed: first those that
-        /// are described by their columns, which know their rows more closely. [`binary::INFO`] is
-        /// the one that is not text.
+        /// Every text format, in the order of detection and of lists. Formats of described columns
+        /// come first, because they recognise their rows more exactly. [`binary::INFO`] is the only
+        /// format that is not text.
         pub static FORMATS: LazyLock<Vec<FormatInfo>> =
             LazyLock::new(|| [&$described::formats()[..], WRITTEN].concat());
     };

@@ -9,7 +9,8 @@
 //!
 //! Draws, from a stream of random numbers of its own: at the start of every burst two (ordinary or
 //! long; size); before every other request of the burst one (gap); between bursts two (short or
-//! long; length). They are made one request ahead, so that a request knows what follows it.
+//! long; length). The generator draws a gap one request ahead, so that it can tell a request what
+//! follows.
 
 use super::GeneratorKeys;
 use crate::random::SplitMix64;

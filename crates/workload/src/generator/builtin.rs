@@ -10,10 +10,10 @@
 //! booting about nothing.
 //!
 //! Time: what the pace leaves of a gap is a gap in a burst below 5 ms, a short pause below 100 ms
-//! and a long one from there. The two kinds of bursts have the mean and the variance of the sizes
-//! of those bursts that start with the commoner operation, one burst in ten being long; where their
-//! variance is below a geometric one (movie, radiomsg) one kind has their mean as the average
-//! request sees it.
+//! and a long one from there. Sizes of bursts are fitted to the bursts that start with the commoner
+//! operation. Two kinds of bursts, of which one in ten is long, have the mean and the variance of
+//! these sizes. If the variance is below a geometric one (movie, radiomsg), there is one kind of
+//! burst, whose mean is the one that the average request sees.
 //!
 //! Operations: `op_keep` and `short_pause_keep` are `(p - q) / (1 - q)` where p is the share of
 //! neighbours with the same operation in a burst or over a short pause, and q what it would be by

@@ -25,8 +25,8 @@ impl Default for Index {
 }
 
 impl Index {
-    /// The place of `key` where it has one, else `new`, which becomes its place. `key_of` tells
-    /// the key at a place of the list.
+    /// The place of `key`. If it has none, `new` becomes its place. `key_of` tells the key at a
+    /// place of the list.
     pub(super) fn place(&mut self, key: u64, new: u32, key_of: impl Fn(usize) -> u64) -> u32 {
         let tag = tag(key);
         let mut at = self.home(tag);

@@ -24,8 +24,9 @@ use crate::random::mixed;
 /// accurate to a percent with a thousandth of that (figure 6 of the source above).
 pub const PAGE_LIMIT: usize = 1 << 24;
 
-/// A request may take this part of [`PAGE_LIMIT`] pages, 4 GiB of addresses. Of the pages of one
-/// that is larger, and of all others from then on, so many fewer are looked at. Assumed.
+/// A request may take this part of [`PAGE_LIMIT`] pages, 4 GiB of addresses. If a request is
+/// larger, only a sample of its pages and of all later pages is followed, small enough for this
+/// limit. Assumed.
 const REQUEST_SHARE: usize = 16;
 
 /// Sizes of the caches whose hits are counted, in MiB.

@@ -32,7 +32,8 @@ impl Deck {
         self.deal_if(random, |_| true)
     }
 
-    /// The same, where a card that `suits` is drawn as long as one is left.
+    /// As [`Self::deal`], but draws a card that `suits` as long as one is left, and otherwise any
+    /// card.
     pub(super) fn deal_if(
         &mut self,
         random: &mut SplitMix64,

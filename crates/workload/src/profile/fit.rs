@@ -237,7 +237,8 @@ fn coarsen(mut sizes: Vec<[u64; 2]>, bounds: &[u64]) -> Vec<[u64; 2]> {
             let [next, more] = next.unwrap_or([size, 0]);
             let sum = u128::from(size) * u128::from(count) + u128::from(next) * u128::from(more);
             let all = u128::from(count + more);
-            // Of whole pages whole pages, so that what goes on behind them stays aligned.
+            // If both sizes are whole pages, the mean is whole pages too, so that a request behind
+            // it stays aligned.
             let unit = if (size | next).is_multiple_of(PAGE_SECTORS) { PAGE_SECTORS } else { 1 };
             let all = all * u128::from(unit);
             let mean = u64::try_from((sum + all / 2) / all).expect("between the two") * unit;

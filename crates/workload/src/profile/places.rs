@@ -1,12 +1,12 @@
 //! Where the requests of a twin start.
 //!
-//! Draws: one for the rank's class, with what else stands on the card. For an earlier start, one
-//! for the rank where the class has several. Elsewhere, and where what the card says does not
-//! exist: one for the page in the chunk and one for the sector in the page (none of what the
-//! profile has no counts of), in a used chunk or zone one for the rank where the class has
-//! several; then up to [`TRIES`] times, until the place is as fresh as it should be: in a used
-//! zone one draw for the chunk, in another up to [`TRIES`] for the zone, until it is far from
-//! those in use, and one for the chunk.
+//! Draws: one for the class of the rank, together with the rest of the card. For an earlier start,
+//! one more for the rank, if the class has several ranks. For any other place, and if the place on
+//! the card does not exist: one for the page in the chunk and one for the sector in the page, each
+//! only if the profile has counts of it; in a used chunk or zone one for the rank, if the class has
+//! several. Then the place is drawn up to [`TRIES`] times, until it is as fresh as the card asks:
+//! in a used zone with one draw for the chunk; in a new zone with up to [`TRIES`] draws for the
+//! zone, until it is far from the used ones, and one for the chunk.
 
 use super::classes::{AGAIN, ELSEWHERE, KINDS, OPS, RANKS, RUN_ON, RUN_OTHER, RUN_OVER, ranks_of};
 use super::deck::Deck;
@@ -82,8 +82,9 @@ impl Places {
         first
     }
 
-    /// The end of another run than the latest: that of the rank, or another one as fresh as it
-    /// should be. A run that should go on in pages not touched yet, and cannot, goes on elsewhere.
+    /// The end of an earlier run than the latest one: the run of the drawn rank, or another run
+    /// that is as fresh as the card asks. If a run should go on in untouched pages and cannot, the
+    /// request starts elsewhere.
     fn other_end(&self, label: usize, sectors: u32) -> Option<u64> {
         let (rank, fresh) = (label % RUNS, label >= RUNS);
         let at_page = |end: u64| !self.aligned || end.is_multiple_of(PAGE_SECTORS);

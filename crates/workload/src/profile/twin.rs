@@ -130,8 +130,8 @@ impl Chain {
         (sectors, gap)
     }
 
-    /// The size of a request of this symbol; rather whole pages if the next one `goes_on` behind it
-    /// so that starts keep their alignment.
+    /// Draws the size of a request of this symbol. If the next request `goes_on` where this one
+    /// ends, it prefers whole pages, so that starts keep their alignment.
     fn size(&mut self, profile: &Profile, symbol: usize, goes_on: bool) -> u32 {
         let [op, size, ..] = profile.symbols[symbol].map(index);
         if RequestOp::ALL[op] == RequestOp::Flush {

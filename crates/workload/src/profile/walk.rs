@@ -1,11 +1,10 @@
 //! A random walk over symbols.
 //!
-//! The walk passes each symbol as often as it was counted, however the moves turn out: a symbol's
-//! cards are dealt until none is left. It prefers the moves that were counted, each as often as it
-//! was counted, over others; and it passes, segment by segment, as many symbols of each trait (read
-//! or not; class of gap) as were counted in the segment. Among the moves that all this leaves,
-//! those are preferred that the load is right for: a request that found the device idle is not put
-//! behind a long write.
+//! The walk passes each symbol exactly as often as the profile counts it: a symbol's cards are
+//! dealt until none is left. It prefers moves that the profile counts, and takes each of them as
+//! often as it is counted. In each segment it passes as many symbols of each trait (read or not;
+//! class of gap) as the profile counts there. Among the moves that remain, the walk prefers a move
+//! that fits the load: it does not put a request that found the device idle behind a long write.
 //!
 //! Draws: one a move.
 
@@ -68,8 +67,8 @@ impl Guide {
         self.wanted.copy_from_slice(&self.segment);
     }
 
-    /// The weight of `count` cards of a symbol: those of a trait together weigh as much as is
-    /// wanted of it; those that the load is wrong for weigh little.
+    /// The weight of `count` cards of a symbol. All cards of a trait together weigh as much as the
+    /// segment still wants of that trait. Cards that do not fit the load weigh little.
     fn weight(&self, to: usize, count: u64) -> u64 {
         let traits = &self.symbols[to];
         let share = (self.wanted[traits.number] << 20) / self.left[traits.number].max(1);

@@ -52,7 +52,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Opens a trace. Where the keys need it, reads all of it once first.
+    /// Opens a trace. Some keys need a pass over the whole trace first.
     pub fn open(
         mut input: Input,
         keys: &TraceKeys,

@@ -147,8 +147,8 @@ fn timing(value: &Value) -> Result<TimingSet> {
     Ok(timing)
 }
 
-/// The programs of a file as text of the assembler: those that it holds, and the standard ones of
-/// the other kinds.
+/// The programs of a file as text of the assembler. Kinds without a program in the file have the
+/// standard one.
 fn text(value: &Value) -> Result<String> {
     let mut text = String::from("RCV\nDSP EA, PP, ID, PA, RA, OD, ST\n");
     let programs = value.get("programs");

@@ -81,8 +81,8 @@ fn operations(text: &str, real: bool) -> Vec<Operation> {
     text.split(' ').enumerate().map(one).collect()
 }
 
-/// Runs operations that have all arrived: each chip serves its own in order, or all chips together
-/// where the policy gates that.
+/// Runs operations that have all arrived. Each chip serves its own operations in order; if the
+/// policy has a gate, all chips serve one common order.
 fn run(policy: &impl BusPolicy, operations: &[Operation], mut times: FixedTimes) -> Vec<Sent> {
     let mut channel = Channel::new(0, [Lane::IDLE; 4], [None; 4]);
     let (mut order, mut now, mut sent) = (Order::default(), Time::ZERO, Vec::new());

@@ -62,8 +62,8 @@ pub trait BusPolicy {
     /// something changes.
     fn pick(&self, channel: &ChannelView<'_>) -> Option<usize>;
 
-    /// Whether lanes take operations in the order of their arrival, whatever their chip: a lane
-    /// that is free waits for those that are not, if older operations wait for them.
+    /// Whether operations enter lanes in the order of their arrival, over all chips: a free lane
+    /// stays idle while an older operation waits for a busy lane.
     fn gates_dispatch(&self) -> bool {
         false
     }

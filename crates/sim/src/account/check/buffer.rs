@@ -7,8 +7,8 @@ use flashyard_core::units::{Lpn, Ppn};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// What a read gets from a line: a version of its unit and, where sectors are followed and the line
-/// has it already, what it has of them. Of what it lacks there may be nothing on flash.
+/// What a read gets from a line: a version of its unit and, if the checker follows sectors and the
+/// line has its data already, the sectors. Sectors that the line lacks may not be on flash either.
 #[derive(Clone, Debug)]
 pub(super) struct FromLine {
     pub(super) version: u64,
@@ -141,7 +141,7 @@ impl Checker {
         assert_eq!(before, None, "{lpn:?} waits for a line already");
     }
 
-    /// It has one, in place of `evicted` if that is one.
+    /// The unit has a line now. If `evicted` is some unit, that unit has lost its line.
     pub fn filled(&mut self, lpn: Lpn, evicted: Option<Lpn>) {
         let version = self.buffer.fills.remove(&lpn).expect("it waits for a line");
         self.stays(lpn, version, evicted);

@@ -1,9 +1,9 @@
 //! The checker's account of a map on flash: no changed entry is forgotten.
 //!
 //! Every change of an entry, by a translated write or trim or by garbage collection, must come to
-//! flash, or be dirty in the cache when the run is over. A write of a map page carries the newest
-//! changes, as of the moment when its program begins, of the entries that it was given; the others
-//! it takes from the page that it has read.
+//! flash, or be dirty in the cache when the run is over. A write of a map page has a list of
+//! entries. It carries the newest changes of these entries at the moment when its program begins,
+//! and takes all other entries from the page that it has read.
 
 use super::Checker;
 use crate::handle::SetId;

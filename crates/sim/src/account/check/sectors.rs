@@ -139,8 +139,8 @@ impl SectorAccount {
         }
     }
 
-    /// What the sectors of a physical unit hold, which is all of this version if it is not known
-    /// better.
+    /// The contents of the sectors of a physical unit. If no contents are recorded, all sectors are
+    /// of this version.
     pub(super) fn of_flash(&self, ppn: Ppn, version: u64) -> Sectors {
         self.held.get(&ppn).cloned().unwrap_or_else(|| self.all(of_data(version)))
     }
@@ -160,8 +160,8 @@ impl SectorAccount {
         self.keep_line(lpn, version, values);
     }
 
-    /// A write has put its sectors into the line of its unit, which held this version of the unit
-    /// before, if it did.
+    /// A write has put its sectors into the line of its unit. If the line held the unit before, it
+    /// held this version.
     pub(super) fn put(
         &mut self,
         request: &Request,
@@ -267,7 +267,7 @@ impl Checker {
         }
     }
 
-    /// What a flush has read of its unit is in its line, as far as that lacked it.
+    /// A flush has read its unit: the sectors that its line lacked are in the line now.
     pub fn rest_read(&mut self, lpn: Lpn, number: u64) {
         let Some(account) = &mut self.sectors else { return };
         let Some(held) = self.buffer.held(lpn) else { return };

@@ -10,8 +10,8 @@ use flashyard_core::units::{DieId, Ppn, Span, Time};
 /// An operation in the array of a die.
 #[derive(Clone, Copy, Debug)]
 struct Work {
-    /// Since when the array works on it, or goes on with it; before that it gets its command and
-    /// its data, or wakes.
+    /// When the array began or resumed the operation. It lies in the future while command and data
+    /// are on the channel, or while the die wakes.
     since: Time,
     /// How long it worked before.
     done: Span,

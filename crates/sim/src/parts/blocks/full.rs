@@ -201,8 +201,8 @@ impl<'a> FullBlocks<'a> {
         })
     }
 
-    /// A block that gains, other than the `drawn` ones that were drawn just before in this way, of
-    /// which there must be more.
+    /// Draws a block that gains, different from the `drawn` blocks of the calls just before. There
+    /// must be more than `drawn` blocks that gain.
     pub fn draw_another(&mut self, drawn: u32) -> BlockId {
         let other = drawn + self.below(self.gaining() - drawn);
         let first = self.blocks.geometry.first_block(self.plane).get();

@@ -103,8 +103,8 @@ impl Blocks {
         }
     }
 
-    /// Takes a free block: one that was never used, else the one erased first or, where wear is
-    /// levelled, the least erased one.
+    /// Takes a free block: a block that was never used. If there is none, the block that was erased
+    /// first or, with wear levelling, the one with the fewest erases.
     pub(super) fn take_free(&mut self, plane: PlaneId) -> Option<BlockId> {
         let first = self.geometry.first_block(plane);
         let pool = &mut self.pools[plane.index()];

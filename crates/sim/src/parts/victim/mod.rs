@@ -5,10 +5,11 @@
 //! and cleaning ends. Published models that also clean fully valid blocks differ from this by the
 //! share of those among their victims.
 //!
-//! A search op is one look at one candidate, that is, at a block that gains: a rule counts all that
-//! it compares, however it finds the best of them. Rules of all candidates count every one (greedy,
-//! cost-benefit, a window of 100 %). Rules that draw count each draw. FIFO counts every block that
-//! it skips, with or without gain, and the victim.
+//! A search op is one look at one candidate. A candidate is a block whose collection gains space. A
+//! rule counts every candidate that it compares, also if the code finds the best one without a
+//! scan. Rules of all candidates count every one (greedy, cost-benefit, a window of 100 %). Rules
+//! that draw count each draw. FIFO counts every block that it skips, with or without gain, and the
+//! victim.
 //!
 //! To add a rule, write a file beside these and name it in the `registry!` below.
 
@@ -39,7 +40,8 @@ impl Looks {
     /// What changes with the valid units of a full block.
     pub(crate) const CHANGING: Self = Self(Self::RANDOM.0 | Self::NUMBERS.0 | Self::AGE.0);
 
-    /// The sets that are saved as their place here; others are saved as their bits.
+    /// A saved device stores one of these sets as its index in this list, and any other set as its
+    /// bits.
     const SHORT: [Self; 5] = [Self::NOTHING, Self::ORDER, Self::RANDOM, Self::NUMBERS, Self::AGE];
     /// Marks bits that are saved.
     const LONG: u8 = 0x80;

@@ -1,7 +1,7 @@
-//! Window: of the blocks that gain, the next ones by block number, from where the last search
-//! stopped, as many as a share of them; the one with the fewest valid units is cleaned, the first
-//! one among equals. With 100 % the search begins at block 0 each time; with 0 % it is one block,
-//! drawn at random.
+//! Window: a search looks at a share of the blocks that gain, in the order of block numbers, from
+//! where the last search stopped. The victim is the block with the fewest valid units in this
+//! window; among equal ones, the first. With 100 % the search begins at block 0 each time; with 0 %
+//! the window is one block, drawn at random.
 //!
 //! Source: Park et al. 2011 (the search window of Fig. 6), who leave open where a window begins,
 //! what equals mean and whether shares round up; here they do. What is found without looking at the

@@ -122,8 +122,8 @@ pub fn starts_pages(policy: &str) -> bool {
     })
 }
 
-/// The command policies that random devices have: those before `fair`, which has random devices of
-/// its own, because in this list it would move the draws of all others.
+/// The command policies that random devices draw from: all policies before `fair`. A longer list
+/// would move the draws of all random devices, so `fair` has random devices of its own.
 pub const DRAWN_POLICIES: &[&str] = PolicyName::WORDS.split_at(8).0;
 
 /// Some keys of policies, victim rules and schemes, whichever there are, at the other value that

@@ -524,8 +524,8 @@ fn random_settings(random: &mut Random, kind: Kind) -> Settings {
     if draws.get("buffer.bytes").is_some_and(|bytes| bytes.len() > 7) {
         draws.insert("buffer.initial", "empty".to_string());
     }
-    // Where a block holds one program, map pages that are rewritten for levelled ones take what
-    // collection frees, for ever.
+    // If a block holds one program, wear levelling rewrites map pages, and these rewrites take all
+    // blocks that collection frees: the run would not end.
     let bits = if draws["nand.one_shot"] == "true" { &draws["nand.bits_per_cell"] } else { "1" };
     if draws["map.store"] != "resident" && *bits == *draws["geometry.pages_per_block"] {
         draws.insert("wear.static_gap", "0".to_string());

@@ -43,8 +43,8 @@ pub fn is_full(with: &[&str]) -> bool {
     with.contains(&"@full") || with.contains(&"@log")
 }
 
-/// What `@streams` in the `with` of a key stands for: the requests come as two streams by turns, as
-/// fast as the device takes them, one of four times the weight of the other.
+/// Whether the `with` of a key has `@streams`: two streams take turns in the requests and issue
+/// them as fast as the device takes them. One stream has four times the weight of the other.
 fn has_streams(with: &[&str]) -> bool {
     with.contains(&"@streams")
 }

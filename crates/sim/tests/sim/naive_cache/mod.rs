@@ -12,11 +12,11 @@
 //! the others in the order in which they began, then arrivals, then decisions and flushes until
 //! there are no more.
 //!
-//! What the publication leaves open is as the simulator documents it: writes that find no line
-//! wait in order, and as many of the least recent dirty lines are flushed as writes wait; one
-//! that was overwritten or programmed again meanwhile does not count. The first write that waits
-//! gets the line that gets free. A line under a program still serves reads and
-//! writes; a write into it makes it dirty once more.
+//! Rules that the publication leaves open are those that the simulator documents. Writes that find
+//! no line wait in order, and one of the least recent dirty lines is flushed for each of them. A
+//! line that was overwritten or programmed again meanwhile does not count. The first write that
+//! waits gets the line that gets free. A line under a program still serves reads and writes; a
+//! write into it makes it dirty once more.
 //!
 //! This is an oracle for tests. It shares no code with the simulator on purpose, and it is as
 //! literal as it can be: linear scans over plain vectors.
@@ -147,7 +147,7 @@ struct Device<'a> {
     lines: Vec<Line>,
     /// Writes that wait for a line.
     without_line: VecDeque<Access>,
-    /// Such writes and reads of their pages that wait for them.
+    /// Pairs of a write that waits for a line and a read of its page that waits for the write.
     readers: Vec<(Access, Access)>,
     slots: Vec<Option<usize>>,
     queued: Vec<usize>,

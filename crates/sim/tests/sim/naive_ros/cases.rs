@@ -30,7 +30,7 @@ pub fn random_case(seed: u64) -> Case {
     let lines = (0..line_count).map(line).collect();
     let mut params = random_params(&mut random);
     if seed.is_multiple_of(3) && params.policy != Policy::Is {
-        // Drawn apart, so that the other cases stay what they are.
+        // These draws have a generator of their own, so the draws of other cases do not move.
         let mut other = Random(!seed);
         for overlap in
             [&mut params.overlap_flushes, &mut params.overlap_reads, &mut params.overlap_programs]

@@ -6,8 +6,8 @@
 //! plain integers.
 //!
 //! This is an oracle for tests. It shares no code with the simulator on purpose: a mistake in
-//! shared code would sit on both sides of every comparison and never show. For the same reason it
-//! is as literal as it can be: one list of what runs, linear scans, no cleverness.
+//! shared code would sit on both sides of every comparison and never show. For the same reason the
+//! code follows the text of the study: it has one list of running accesses, and linear scans.
 //!
 //! The rules, where the study leaves them open:
 //!
@@ -152,8 +152,8 @@ struct Cell {
     since: u64,
 }
 
-/// A page that a read has found and that waits for a line: the one of the page that it displaces,
-/// when that is flushed.
+/// A page that a read has fetched and that waits for a line. It gets the line of the page that it
+/// displaces, after the flush of that page.
 #[derive(Clone, Copy)]
 struct Fill {
     page: u64,

@@ -144,8 +144,8 @@ impl TraceWriter {
         Ok(())
     }
 
-    /// What would stand before the first row now that the number of requests is known; as long as
-    /// what has been written.
+    /// The text before the first row with the number of requests, which is known only now. It has
+    /// the same length as the text that was written there.
     pub fn header(&self) -> Vec<u8> {
         let mut header = Vec::new();
         let outline = Outline { requests: Some(self.requests), first_ns: self.first_ns };

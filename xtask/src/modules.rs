@@ -1,6 +1,6 @@
 //! The modules of a crate, and in which of them an item is defined.
 
-use super::code::{self, Path};
+use crate::code::{Code, Path};
 use crate::tidy::File;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,16 +9,16 @@ const MAX_STEPS: usize = 32;
 
 /// An import of a module by a file of the same crate.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Import<'a> {
-    pub(super) path: &'a str,
+pub(crate) struct Import<'a> {
+    pub(crate) path: &'a str,
     /// Counted from 0.
-    pub(super) index: usize,
+    pub(crate) index: usize,
     /// The module of the file.
-    pub(super) from: String,
+    pub(crate) from: String,
     /// The module that is named, or that defines what is named.
-    pub(super) to: String,
+    pub(crate) to: String,
     /// Whether something of the module is named, and not just the module.
-    pub(super) is_item: bool,
+    pub(crate) is_item: bool,
 }
 
 /// A file with code.
@@ -31,7 +31,7 @@ struct Source<'a> {
 }
 
 /// The files of a crate by module, the root as an empty name; without those of tests.
-pub(super) struct Modules<'a> {
+pub(crate) struct Modules<'a> {
     sources: Vec<Source<'a>>,
     /// Where the first file of a module is among the sources.
     places: BTreeMap<String, usize>,
@@ -46,47 +46,39 @@ struct Target {
 }
 
 impl<'a> Modules<'a> {
-    pub(super) fn new(files: &'a [File], package: &str) -> Self {
+    pub(crate) fn new(files: &'a [File], package: &str) -> Self {
         let root = format!("{package}/src/");
         let modules = files
             .iter()
             .filter_map(|file| Some((file, module_of(file.path.strip_prefix(&root)?)?)));
-        let modules: Vec<_> = modules.collect();
+        let modules: Vec<_> =
+            modules.map(|(file, module)| (file, module, Code::without_tests(&file.text))).collect();
         let of_tests: BTreeSet<String> = modules
             .iter()
-            .flat_map(|(file, module)| {
-                code::test_modules(&file.text).map(|name| join(module, name))
-            })
+            .flat_map(|(_, module, code)| code.test_modules.iter().map(|name| join(module, name)))
             .collect();
         let mut all =
             Self { sources: Vec::new(), places: BTreeMap::new(), macros: BTreeMap::new() };
-        for (file, module) in modules {
+        for (file, module, code) in modules {
             if of_tests.iter().any(|outer| is_within(&module, outer)) {
                 continue;
             }
-            let code = code::code(&file.text);
-            let mut published = false;
-            for line in code.lines() {
-                if let Some(name) = published.then(|| line.strip_prefix("macro_rules! ")).flatten()
-                {
-                    all.macros.insert(name.trim_end_matches(" {").to_owned(), module.clone());
-                }
-                published = line.starts_with("#[macro_export]");
-            }
+            let published = code.published_macros().map(|name| (name.to_owned(), module.clone()));
+            all.macros.extend(published);
             all.places.entry(module.clone()).or_insert(all.sources.len());
-            let (paths, defined) = (code::paths(&code), defined(&code));
-            all.sources.push(Source { path: &file.path, module, paths, defined });
+            let defined = code.defined().map(str::to_owned).collect();
+            all.sources.push(Source { path: &file.path, module, paths: code.paths(), defined });
         }
         all
     }
 
     /// The file of a module.
-    pub(super) fn path(&self, module: &str) -> &'a str {
+    pub(crate) fn path(&self, module: &str) -> &'a str {
         self.places.get(module).map_or("", |place| self.sources[*place].path)
     }
 
     /// Every import of a module by another, in the order of files and lines.
-    pub(super) fn imports(&self) -> BTreeSet<Import<'a>> {
+    pub(crate) fn imports(&self) -> BTreeSet<Import<'a>> {
         let mut found = BTreeSet::new();
         for source in &self.sources {
             for path in &source.paths {
@@ -189,20 +181,6 @@ fn module_of(path: &str) -> Option<String> {
     Some(if name == "lib" || name == "main" { String::new() } else { name.replace('/', "::") })
 }
 
-/// The names of what stands in the file itself, and of what macros make of a list.
-fn defined(code: &str) -> BTreeSet<String> {
-    const KINDS: [&str; 8] =
-        ["fn ", "struct ", "enum ", "union ", "trait ", "type ", "const ", "static "];
-    let names = code.lines().filter_map(|line| {
-        let line = line.trim_start();
-        let start = if line.starts_with("pub") { line.find(' ').map_or(0, |at| at + 1) } else { 0 };
-        let line = &line[start..];
-        let line = line.strip_prefix("const fn").map_or(line, |_| &line["const ".len()..]);
-        Some(code::word(KINDS.iter().find_map(|kind| line.strip_prefix(kind))?).to_owned())
-    });
-    names.collect()
-}
-
 fn parent(module: &str) -> &str {
     module.rsplit_once("::").map_or("", |(parent, _)| parent)
 }
@@ -211,6 +189,6 @@ fn join(module: &str, name: &str) -> String {
     if module.is_empty() { name.to_owned() } else { format!("{module}::{name}") }
 }
 
-pub(super) fn is_within(module: &str, outer: &str) -> bool {
+pub(crate) fn is_within(module: &str, outer: &str) -> bool {
     module.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
