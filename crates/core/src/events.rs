@@ -2,14 +2,14 @@
 //! first among those that are due together.
 //!
 //! [`DueList`] is for resources that are due often, as dies are: a sorted list. The first one is
-//! known, and taking it out moves nothing; putting one in moves those that are due before it, which
-//! takes less time than to go down a tree as long as they are hundreds.
+//! known, and taking it out moves nothing. Putting one in moves those that are due before it, which
+//! takes less time than to go down a tree as long as there are hundreds of them.
 //!
-//! [`EventTree`] is for any number: a tree of due times over lent memory, eight to a node. The nodes
-//! of the lowest level hold the times of the resources, every other node the earliest times of its
-//! eight children. A time that is not the earliest of its node changes that node alone, so few
-//! changes go all the way up. The tree holds no numbers: a search for the first resource goes down
-//! from the root, to the lowest of equal times.
+//! [`EventTree`] is for any number: a tree of due times over lent memory, eight to a node. The
+//! nodes of the lowest level hold the times of the resources, every other node the earliest times
+//! of its eight children. A time that is not the earliest of its node changes that node alone, so
+//! few changes go all the way up. The tree holds no numbers: a search for the first resource goes
+//! down from the root, to the lowest of equal times.
 
 use crate::units::Time;
 

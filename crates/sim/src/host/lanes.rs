@@ -106,8 +106,8 @@ impl Host {
             || self.keys.queue_depth > 0
             || self.keys.fetch_depth > 0
             || self.lanes.iter().any(|lane| lane.rate.is_some());
-        self.direct = matches!(&self.lanes[..], [alone] if alone.rate.is_none() && alone.gaps.is_none())
-            && self.die_limit.is_none();
+        let plain = |lane: &Lane| lane.rate.is_none() && lane.gaps.is_none();
+        self.direct = self.lanes.len() == 1 && plain(&self.lanes[0]) && self.die_limit.is_none();
         self.answered.clear();
         self.fetchable = vec![0; self.lanes.len().div_ceil(64)];
         self.turn = self.lanes.len().saturating_sub(1);

@@ -5,7 +5,7 @@ use flashyard_core::command::{Op, Purpose};
 /// A command of a set, by what it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    // Reads, programs, erases and others stand together, so that telling them apart is a comparison.
+    // Reads stand together, then programs, erases and the rest: a comparison tells them apart.
     /// Read the map page of a dirty line that is evicted (MRe).
     EvictRead,
     /// Read the map page of the line to fill (MRf).
