@@ -1,15 +1,10 @@
-//! When each of a fixed number of resources is due, and which is first. The lowest number comes
-//! first among those that are due together.
+//! The next-event tree: when each of a fixed number of resources is due, and which is first.
 //!
-//! [`DueList`] is for resources that are due often, as dies are: a sorted list. The first one is
-//! known, and taking it out moves nothing. Putting one in moves those that are due before it, which
-//! takes less time than to go down a tree as long as there are hundreds of them.
-//!
-//! [`EventTree`] is for any number: a tree of due times over lent memory, eight to a node. The
-//! nodes of the lowest level hold the times of the resources, every other node the earliest times
-//! of its eight children. A time that is not the earliest of its node changes that node alone, so
-//! few changes go all the way up. The tree holds no numbers: a search for the first resource goes
-//! down from the root, to the lowest of equal times.
+//! A tree of due times over lent memory, eight to a node. The nodes of the lowest level hold the
+//! times of the resources, every other node the earliest times of its eight children. A time that
+//! is not the earliest of its node changes that node alone, so few changes go all the way up. The
+//! tree holds no numbers: a search for the first resource goes down from the root, to the lowest of
+//! equal times. So the lowest number comes first.
 
 use crate::units::Time;
 
@@ -150,94 +145,6 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> EventTree<S> {
     }
 }
 
-/// A resource that is due at a time.
-pub type Due = (Time, u32);
-
-/// Due times of numbered resources, as a sorted list over lent memory.
-#[derive(Clone, Debug)]
-pub struct DueList<S, T> {
-    /// Those that are due, the first one last.
-    list: S,
-    len: usize,
-    /// When each resource is due.
-    times: T,
-}
-
-impl<S: AsRef<[Due]> + AsMut<[Due]>, T: AsRef<[Time]> + AsMut<[Time]>> DueList<S, T> {
-    /// A list in which nothing is due, over memory of any contents: a place in each for every
-    /// resource.
-    pub fn new(list: S, mut times: T) -> Self {
-        assert!(list.as_ref().len() == times.as_ref().len(), "a place in each for every resource");
-        times.as_mut().fill(Time::MAX);
-        Self { list, len: 0, times }
-    }
-
-    /// Those that are due, the first one last.
-    #[inline]
-    fn due_ones(&self) -> &[Due] {
-        &self.list.as_ref()[..self.len]
-    }
-
-    /// The earliest due time and the lowest number of those that are due then. [`Time::MAX`] where
-    /// nothing is.
-    #[inline]
-    pub fn first(&self) -> Due {
-        self.due_ones().last().copied().unwrap_or((Time::MAX, 0))
-    }
-
-    /// The earliest due time, [`Time::MAX`] for never.
-    #[inline]
-    pub fn next_due(&self) -> Time {
-        self.first().0
-    }
-
-    /// Calls `visit` with every resource that is due at `time`, the time of [`Self::next_due`], the
-    /// highest number first.
-    #[inline]
-    pub fn due_at(&self, time: Time, mut visit: impl FnMut(u32)) {
-        let others = self.due_ones().iter().rev().take_while(|due| due.0 == time).count();
-        for due in &self.due_ones()[self.len - others..] {
-            visit(due.1);
-        }
-    }
-
-    /// When a resource is due.
-    #[inline]
-    pub fn due(&self, resource: u32) -> Time {
-        self.times.as_ref()[resource as usize]
-    }
-
-    /// Makes a resource due at `time`; [`Time::MAX`] is never.
-    #[inline]
-    pub fn set(&mut self, resource: u32, time: Time) {
-        let before = core::mem::replace(&mut self.times.as_mut()[resource as usize], time);
-        if before == time {
-            return;
-        }
-        if before < Time::MAX {
-            let at = self.place_of((before, resource));
-            self.list.as_mut().copy_within(at + 1..self.len, at);
-            self.len -= 1;
-        }
-        if time < Time::MAX {
-            let at = self.place_of((time, resource));
-            self.list.as_mut().copy_within(at..self.len, at + 1);
-            self.list.as_mut()[at] = (time, resource);
-            self.len += 1;
-        }
-    }
-
-    /// Where a resource that is due at a time is, or belongs.
-    #[inline]
-    fn place_of(&self, due: Due) -> usize {
-        match self.due_ones().last() {
-            // Most often the first one is taken out.
-            Some(first) if *first == due => self.len - 1,
-            _ => self.due_ones().partition_point(|other| *other > due),
-        }
-    }
-}
-
 /// The number of a resource.
 #[inline]
 fn number(resource: usize) -> u32 {
@@ -255,8 +162,6 @@ mod tests {
             let mut lent = [[Time::ZERO; WIDTH]; 73];
             let length = nodes_of(count);
             let mut tree = EventTree::new(&mut lent[..length]);
-            let list = std::vec![(Time::ZERO, 0); count];
-            let mut list = DueList::new(list, std::vec![Time::ZERO; count]);
             let mut times = std::vec![Time::MAX; count];
             let mut random = 1u64;
             for _ in 0..5_000 {
@@ -265,22 +170,14 @@ mod tests {
                 let roll = random >> 20 & 63;
                 times[at] = if roll == 0 { Time::MAX } else { Time::from_ns(roll) };
                 tree.set(u32::try_from(at).unwrap(), times[at]);
-                list.set(u32::try_from(at).unwrap(), times[at]);
                 let first = (0..).zip(&times).map(|(at, time)| (*time, at)).min().unwrap();
                 assert_eq!((tree.first().0, tree.next_due()), (first.0, first.0));
                 if first.0 < Time::MAX {
-                    assert_eq!((tree.first(), list.first()), (first, first));
+                    assert_eq!(tree.first(), first);
                 }
-                assert_eq!(
-                    (list.next_due(), list.due(3 % count as u32)),
-                    (first.0, times[3 % count])
-                );
                 assert_eq!(tree.due(u32::try_from(at).unwrap()), times[at]);
                 let mut due = std::vec::Vec::new();
                 tree.due_at(first.0, |resource| due.push(resource));
-                let mut listed = std::vec::Vec::new();
-                list.due_at(first.0, |resource| listed.push(resource));
-                assert_eq!(listed, if first.0 < Time::MAX { due.clone() } else { std::vec![] });
                 due.reverse();
                 let wanted = (0..).zip(&times).filter(|(_, time)| **time == first.0);
                 let wanted: std::vec::Vec<u32> = wanted.map(|(resource, _)| resource).collect();

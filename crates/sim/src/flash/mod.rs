@@ -23,7 +23,7 @@ pub(crate) use channel::{Channel, Transfer};
 pub(crate) use die::Die;
 use flashyard_core::bus::policy::BusPolicyName;
 use flashyard_core::command::Op;
-use flashyard_core::events::{Due, DueList};
+use flashyard_core::events::{EventTree, Node, VACANT, nodes_of};
 use flashyard_core::units::{ChannelId, DieId, Ppn, Span, Time};
 pub(crate) use power::Power;
 use power::PowerBudget;
@@ -69,7 +69,7 @@ pub(crate) enum Suspension {
 }
 
 /// When dies, or channels, are due.
-type Events = DueList<Vec<Due>, Vec<Time>>;
+type Events = EventTree<Vec<Node>>;
 
 /// The dies and channels of a device.
 #[derive(Clone, Debug)]
@@ -118,7 +118,7 @@ impl Flash {
         let (geometry, nand) = (&settings.geometry, &settings.keys.nand);
         let (dies, channels) = (geometry.dies() as usize, geometry.channels as usize);
         let die = |die| Die::new(geometry.channel_of(DieId::new(die)));
-        let events = |count| DueList::new(vec![(Time::MAX, 0); count], vec![Time::MAX; count]);
+        let events = |count| EventTree::new(vec![VACANT; nodes_of(count)]);
         let suspends = nand.program_suspends > 0 || nand.erase_suspends > 0;
         let (mut timing, mut bus) = (Timing::new(settings), Bus::new(settings));
         if let Some(bus) = &mut bus {
