@@ -59,7 +59,7 @@ impl Buffer {
         self.may_flush()
             && (self.lines.is_any_ready()
                 || self.keys.replacement == Replacement::Clock
-                || (!self.waiting.is_empty() && self.lines.freeing() == 0))
+                || self.is_awaited())
     }
 
     /// Whether a host policy flushes, and no write that it has started waits for a line.
@@ -137,8 +137,12 @@ impl Buffer {
 
     /// The group of the line that goes first, if a write waits that no flush under way serves.
     pub(crate) fn awaited_group(&mut self) -> Option<u32> {
-        let waits = !self.waiting.is_empty() && self.lines.freeing() == 0;
-        if waits { self.oldest_group() } else { None }
+        if self.is_awaited() { self.oldest_group() } else { None }
+    }
+
+    /// Whether a write waits for a line that no flush under way frees.
+    fn is_awaited(&self) -> bool {
+        !self.waiting.is_empty() && self.lines.freeing() == 0
     }
 
     /// Whether the turn of a group is kept: its first line is flushed when it has been put.

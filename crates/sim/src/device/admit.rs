@@ -55,7 +55,7 @@ impl Device {
         self.host.policy().is_fifo() && self.write_buffer_mut().rests()
     }
 
-    /// The same where there is a buffer.
+    /// As [`Self::admit`], where the buffer has something to do as well.
     fn admit_with_buffer(&mut self) {
         if self.write_buffer_mut().stalled_before() {
             self.drain_buffer();

@@ -141,7 +141,6 @@ impl Host {
 
     /// The stream that a request is fetched from next.
     fn next_lane(&mut self) -> Option<usize> {
-        let below = |count: u64, limit: u64| limit == 0 || count < limit;
         if !below(self.fetched, self.keys.fetch_depth) {
             return None;
         }
@@ -165,20 +164,12 @@ impl Host {
         Some(word * 64 + bits.trailing_zeros() as usize)
     }
 
-    /// Whether the device and the queue of a stream have a place for a request of it.
-    #[inline]
-    fn fits(&self, lane: usize) -> bool {
-        let below = |count: u64, limit: u64| limit == 0 || count < limit;
-        below(self.fetched, self.keys.fetch_depth)
-            && below(self.lanes[lane].fetched, self.keys.queue_depth)
-    }
-
     /// Whether a request may be fetched from a stream may have changed.
     fn note_fetchable(&mut self, lane: usize) {
-        let (state, depth) = (&self.lanes[lane], self.keys.queue_depth);
+        let state = &self.lanes[lane];
         let head = state.waiting.front();
         let held = state.rate.as_ref().is_some_and(|rate| rate.holds());
-        let mut may = head.is_some() && (depth == 0 || state.fetched < depth) && !held;
+        let mut may = head.is_some() && below(state.fetched, self.keys.queue_depth) && !held;
         if let (true, Some(limit), Some(head)) = (may, &mut self.die_limit, head) {
             may = limit.fits(lane, &self.pending[head.index()]);
         }
@@ -314,12 +305,16 @@ impl Host {
         state.last_issue = now;
         if self.limited {
             state.next_issue = Time::MAX;
-            if self.direct && state.waiting.is_empty() && self.fits(lane) {
-                self.lanes[lane].fetched += 1;
+            if self.direct
+                && state.waiting.is_empty()
+                && below(state.fetched, self.keys.queue_depth)
+                && below(self.fetched, self.keys.fetch_depth)
+            {
+                state.fetched += 1;
                 self.fetched += 1;
                 return true;
             }
-            self.lanes[lane].waiting.push_back(handle);
+            state.waiting.push_back(handle);
             self.wait_for_credit(lane, now);
             self.note_fetchable(lane);
         } else if let Some(gaps) = &mut state.gaps {
@@ -479,6 +474,11 @@ impl Lane {
     fn remembers(&self, number: u64) -> usize {
         usize::try_from(number % self.keys.depth).expect("a depth is small")
     }
+}
+
+/// Whether a count is below a limit; 0 is none.
+const fn below(count: u64, limit: u64) -> bool {
+    limit == 0 || count < limit
 }
 
 /// Sectors that a request carries in the direction of `op`.
