@@ -40,6 +40,7 @@ impl Buffer {
     pub(crate) fn wait_for_line(&mut self, lpn: Lpn) -> bool {
         let waits = self.keys.read_allocate == ReadAllocate::Displace;
         if waits {
+            self.at_rest = false;
             self.fills.push_back(Fill { lpn, displaces: None });
         }
         waits

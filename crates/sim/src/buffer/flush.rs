@@ -14,14 +14,19 @@ impl Buffer {
     /// Whether no line is dirty, nothing waits for a line, and no flush was held back.
     #[inline]
     pub(crate) fn rests(&mut self) -> bool {
-        let rests = self.lines.dirty() == 0
+        self.at_rest || self.comes_to_rest()
+    }
+
+    /// The same, where it was not so when it was last asked.
+    fn comes_to_rest(&mut self) -> bool {
+        self.at_rest = self.lines.dirty() == 0
             && self.waiting.is_empty()
             && self.fills.is_empty()
             && !(self.stalled || self.tries_again);
-        if rests {
+        if self.at_rest {
             self.rule.set_draining(false);
         }
-        rests
+        self.at_rest
     }
 
     /// Whether the buffer flushes by itself, not as a host policy says.
@@ -43,6 +48,7 @@ impl Buffer {
     /// A flush cannot begin because of the map cache. Returns whether that is new, however often it
     /// is tried again.
     pub(super) fn stall(&mut self) -> bool {
+        self.at_rest = false;
         let known = std::mem::replace(&mut self.stalled, true) || self.tries_again;
         !known
     }

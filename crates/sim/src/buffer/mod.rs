@@ -79,6 +79,8 @@ pub(crate) struct Buffer {
     stalled: bool,
     /// Whether one could not before that.
     tries_again: bool,
+    /// Whether it was found at rest, and nothing has come since.
+    at_rest: bool,
     /// Program units under way that no request has asked for.
     flushes: u64,
     /// Requests that had come when the device became idle, and when that was.
@@ -127,6 +129,7 @@ impl Buffer {
             rule: AnyRule::new(&keys, units, by_pages),
             stalled: false,
             tries_again: false,
+            at_rest: false,
             flushes: 0,
             quiet: (u64::MAX, Time::ZERO),
             looks: false,
@@ -248,6 +251,7 @@ impl Buffer {
 
     /// A write waits for a line.
     pub(crate) fn wait(&mut self, set: SetId) {
+        self.at_rest = false;
         self.waiting.push_back(set);
     }
 

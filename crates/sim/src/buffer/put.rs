@@ -73,7 +73,7 @@ impl Buffer {
         };
         let clean = !state.is_dirty();
         if !put.through {
-            self.lines.mark_dirty(line, put.group);
+            self.mark_dirty(line, put.group);
         }
         Some(PutOutcome { line, held: held.is_some(), clean, evicted, fill_dropped })
     }
@@ -114,6 +114,12 @@ impl Buffer {
         let state = &mut self.lines[line];
         state.version = number;
         (state.from, state.until) = (self.sectors.start, self.sectors.end);
+        self.mark_dirty(line, group);
+    }
+
+    /// The contents of a line are new, and flash lacks them.
+    fn mark_dirty(&mut self, line: LineId, group: u32) {
+        self.at_rest = false;
         self.lines.mark_dirty(line, group);
     }
 

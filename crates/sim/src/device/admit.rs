@@ -97,6 +97,10 @@ impl Device {
                 Picked::Page => continue,
                 Picked::Nothing => return,
             };
+            if self.short_road && self.admit_plain(handle) {
+                self.host.end_translation();
+                continue;
+            }
             if !self.may_start(handle, admission) {
                 return;
             }

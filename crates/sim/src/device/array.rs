@@ -80,7 +80,7 @@ impl Device {
 
     /// Plans the phases of the operation of `leader` that has just been put together.
     #[inline]
-    fn plan_operation(&mut self, leader: SetId, die: DieId, stage: Stage) {
+    pub(super) fn plan_operation(&mut self, leader: SetId, die: DieId, stage: Stage) {
         if self.flash.has_requests() {
             return self.plan_requests(leader, die, stage);
         }

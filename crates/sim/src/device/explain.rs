@@ -158,7 +158,7 @@ impl Device {
     }
 
     /// A command waited in the queue of its die, and is charged with what the die did.
-    fn charge_queued(&mut self, set: SetId) {
+    pub(super) fn charge_queued(&mut self, set: SetId) {
         let busy = self.flash.busy(self.current_die(set), self.now);
         let track = self.sets.track_mut(set);
         let mut sum = 0;

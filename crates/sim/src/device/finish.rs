@@ -15,6 +15,9 @@ use flashyard_core::units::{DieId, Lpn};
 impl Device {
     /// An operation is over: all its effects, then whoever goes on.
     pub(super) fn operation_over(&mut self, operation: &Operation, die: DieId) {
+        if let Some(set) = self.plain_reader(operation) {
+            return self.plain_read_over(set, operation, die);
+        }
         let leader = operation.leader;
         if self.account.records_power() {
             let mut planes = 0;

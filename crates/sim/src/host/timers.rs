@@ -51,11 +51,17 @@ pub(crate) struct Timers {
     set: u64,
 }
 
-/// When a timer goes off, and how many were set before it.
-type Key = (Time, u64);
+/// When a timer goes off in nanoseconds, above how many were set before it.
+type Key = u128;
 
 /// The key of no timer.
-const NEVER: Key = (Time::MAX, u64::MAX);
+const NEVER: Key = Key::MAX;
+
+/// When a timer of this key goes off.
+#[inline]
+const fn time_of(key: Key) -> Time {
+    Time::from_ns((key >> 64) as u64)
+}
 
 /// How many rows there are; the place of the heap behind them.
 const HEAP: usize = 3;
@@ -76,7 +82,7 @@ impl Default for Timers {
 impl Timers {
     #[inline]
     pub(crate) fn set(&mut self, at: Time, timer: Timer) {
-        let key = (at, self.set);
+        let key = Key::from(at.as_ns()) << 64 | Key::from(self.set);
         self.set += 1;
         let kind = match timer {
             Timer::Enter(_) => 0,
@@ -103,7 +109,7 @@ impl Timers {
     /// When the next one goes off; [`Time::MAX`] where none is set.
     #[inline]
     pub(crate) const fn next(&self) -> Time {
-        self.firsts[self.first].0
+        time_of(self.firsts[self.first])
     }
 
     /// Takes the next one if it goes off by `now`.
