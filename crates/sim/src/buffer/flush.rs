@@ -14,19 +14,31 @@ impl Buffer {
     /// Whether no line is dirty, nothing waits for a line, and no flush was held back.
     #[inline]
     pub(crate) fn rests(&mut self) -> bool {
-        self.at_rest || self.comes_to_rest()
-    }
-
-    /// The same, where it was not so when it was last asked.
-    fn comes_to_rest(&mut self) -> bool {
-        self.at_rest = self.lines.dirty() == 0
+        let rests = self.lines.dirty() == 0
             && self.waiting.is_empty()
             && self.fills.is_empty()
             && !(self.stalled || self.tries_again);
-        if self.at_rest {
+        if rests {
             self.rule.set_draining(false);
+            self.settle();
         }
-        self.at_rest
+        rests
+    }
+
+    /// Whether nothing can be done for it before something changes.
+    #[inline]
+    pub(crate) const fn is_settled(&self) -> bool {
+        self.settled
+    }
+
+    /// It is looked at: where nothing changes by that, nothing can be done before something does.
+    pub(crate) fn settle(&mut self) {
+        self.settled = self.settles && self.fills.is_empty() && !self.stalled;
+    }
+
+    /// Something has changed that flows look at.
+    pub(super) const fn changes(&mut self) {
+        self.settled = false;
     }
 
     /// Whether the buffer flushes by itself, not as a host policy says.
@@ -48,7 +60,7 @@ impl Buffer {
     /// A flush cannot begin because of the map cache. Returns whether that is new, however often it
     /// is tried again.
     pub(super) fn stall(&mut self) -> bool {
-        self.at_rest = false;
+        self.changes();
         let known = std::mem::replace(&mut self.stalled, true) || self.tries_again;
         !known
     }
@@ -234,6 +246,7 @@ impl Buffer {
     /// A set begins to carry the contents of a line to flash. The line then has the whole unit,
     /// unless the set first reads what is `lacking`.
     pub(crate) fn begin_flush(&mut self, line: LineId, group: u32, lacking: bool) {
+        self.changes();
         if !lacking {
             self.fill(line);
         }
@@ -248,12 +261,14 @@ impl Buffer {
 
     /// A program unit is under way that no request has asked for.
     pub(crate) const fn add_flush(&mut self) {
+        self.changes();
         self.flushes += 1;
     }
 
     /// The program of a line of a group is over; `leads` is whether it stands for its program unit.
     /// Returns the unit that is no longer in the buffer, if that frees its line.
     pub(crate) fn end_flush(&mut self, line: LineId, group: u32, leads: bool) -> Option<Lpn> {
+        self.changes();
         self.flushes -= u64::from(leads);
         self.lines.end_flush(line, group)
     }

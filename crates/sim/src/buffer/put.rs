@@ -62,6 +62,7 @@ impl Buffer {
         if !room {
             return None;
         }
+        self.changes();
         let covered = self.kept_range(&put.covered);
         let fill_dropped = self.drop_fill(put.lpn);
         let (line, evicted) = held.map_or_else(|| self.lines.insert(put.lpn), |line| (line, None));
@@ -73,7 +74,7 @@ impl Buffer {
         };
         let clean = !state.is_dirty();
         if !put.through {
-            self.mark_dirty(line, put.group);
+            self.lines.mark_dirty(line, put.group);
         }
         Some(PutOutcome { line, held: held.is_some(), clean, evicted, fill_dropped })
     }
@@ -90,6 +91,7 @@ impl Buffer {
     /// A unit was trimmed by the change `number`. Returns, if that was the latest change of it,
     /// whether its line was dirty.
     pub(crate) fn trim(&mut self, lpn: Lpn, number: u64) -> Option<bool> {
+        self.changes();
         let line = self.lines.find(lpn)?;
         let state = &self.lines[line];
         if state.version > number {
@@ -102,6 +104,7 @@ impl Buffer {
 
     /// Adds what flash has of a unit. Returns the unit that made way.
     pub(crate) fn add_clean(&mut self, lpn: Lpn) -> Option<Lpn> {
+        self.changes();
         let (line, evicted) = self.lines.insert_clean(lpn);
         let state = &mut self.lines[line];
         (state.from, state.until) = (self.sectors.start, self.sectors.end);
@@ -110,16 +113,11 @@ impl Buffer {
 
     /// Adds a unit as a write would that is this change and that nobody is charged for.
     pub(crate) fn add_dirty(&mut self, lpn: Lpn, number: u64, group: u32) {
+        self.changes();
         let (line, _) = self.lines.insert(lpn);
         let state = &mut self.lines[line];
         state.version = number;
         (state.from, state.until) = (self.sectors.start, self.sectors.end);
-        self.mark_dirty(line, group);
-    }
-
-    /// The contents of a line are new, and flash lacks them.
-    fn mark_dirty(&mut self, line: LineId, group: u32) {
-        self.at_rest = false;
         self.lines.mark_dirty(line, group);
     }
 
