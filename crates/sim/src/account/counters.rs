@@ -46,6 +46,8 @@ counted! {
     room_awaited => room_waits;
     /// An operation was suspended.
     operation_suspended => suspensions;
+    /// The pages of a read are sensed again.
+    read_retried => retried_reads;
     /// A write of a part of a unit reads the unit first.
     partial_write_read => partial_writes_read;
     /// A command that waits has moved in its queue.

@@ -93,8 +93,8 @@ impl Device {
                 data_ns += device.flash.channel_ns(stage, state.page_codewords);
             }
         });
-        if self.flash.has_parts() {
-            array = self.array_time(leader, stage, array);
+        if self.flash.reads_vary() {
+            array = self.array_time(leader, die, stage, array);
         }
         let channel_ns = self.flash.plan(die, array, data_ns, self.now);
         self.for_riders(Some(leader), |device, set| {
@@ -105,22 +105,42 @@ impl Device {
 
     /// The typical time in the array of the operation of `leader`, which takes `of_pages` if it
     /// needs whole pages: a read takes as long as the slowest of its pages, and a page of which few
-    /// bytes are needed takes less.
+    /// bytes are needed takes less. Draws how often the pages of a read are sensed again.
     #[cold]
-    pub(super) fn array_time(&mut self, leader: SetId, stage: Stage, of_pages: Span) -> Span {
+    pub(super) fn array_time(
+        &mut self,
+        leader: SetId,
+        die: DieId,
+        stage: Stage,
+        of_pages: Span,
+    ) -> Span {
         if stage.op() != Op::Read {
             return of_pages;
         }
-        let mut slowest = Span::ZERO;
+        let (mut slowest, mut retries) = (Span::ZERO, 0);
         self.for_riders(Some(leader), |device, set| {
             let state = &device.sets[set];
             if state.page_codewords > 0 {
                 let part = device.flash.part_time(stage, state.ppn, state.page_codewords);
                 let whole = || device.flash.array_time(Op::Read, state.ppn);
                 slowest = slowest.max(part.unwrap_or_else(whole));
+                if device.flash.has_retries() {
+                    retries = retries.max(device.draw_retries(set, die, stage));
+                }
             }
         });
+        if retries > 0 {
+            self.account.read_retried();
+        }
         slowest
+    }
+
+    /// Draws how often a page is sensed again. One that was never written is not decoded.
+    fn draw_retries(&mut self, set: SetId, die: DieId, stage: Stage) -> u32 {
+        let Some(ppn) = self.sets[set].ppn else { return 0 };
+        let block = self.settings.geometry.block_of(ppn);
+        let erases = self.ftl.blocks().erase_counts()[block.index()];
+        self.flash.draw_retries(die, stage, erases)
     }
 
     /// Phases have got the channel: the checker sees them, and reads that wait behind programs and

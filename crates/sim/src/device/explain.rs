@@ -198,9 +198,11 @@ impl Device {
             let transfer = std::mem::take(&mut track.channel_ns).min(own);
             track.parts.add(Part::Transfer, transfer);
             track.parts.add(Part::Array, own - transfer);
-            if unknown > 0 {
-                track.parts.take(Part::Array, unknown);
+            let retry = operation.retry.as_ns();
+            if unknown + retry > 0 {
+                track.parts.take(Part::Array, unknown + retry);
                 track.parts.add(Part::Status, unknown);
+                track.parts.add(Part::Retry, retry);
             }
         } else {
             track.parts.add(Part::OwnMap, own);

@@ -11,6 +11,7 @@ mod bus;
 mod channel;
 mod die;
 mod power;
+mod retry;
 mod timing;
 
 use crate::config::{Precision, Settings};
@@ -27,6 +28,7 @@ use flashyard_core::events::{EventTree, Node, VACANT, nodes_of};
 use flashyard_core::units::{ChannelId, DieId, Ppn, Span, Time};
 pub(crate) use power::Power;
 use power::PowerBudget;
+use retry::Retry;
 use std::collections::VecDeque;
 use timing::Timing;
 
@@ -75,6 +77,8 @@ type Events = EventTree<Vec<Node>>;
 #[derive(Clone, Debug)]
 pub(crate) struct Flash {
     timing: Timing,
+    /// Which pages are sensed again, if any.
+    retry: Option<Box<Retry>>,
     dies: Vec<Die>,
     channels: Vec<Channel>,
     /// Channels that choose at the end of this instant.
@@ -130,6 +134,7 @@ impl Flash {
         let is_followed = suspends || bus.is_some();
         Self {
             timing,
+            retry: Retry::new(settings),
             dies: (0..geometry.dies()).map(die).collect(),
             channels: Channel::all(geometry),
             choosing: Vec::with_capacity(channels),
@@ -206,6 +211,18 @@ impl Flash {
     pub(crate) const fn set_operations(&mut self, count: u64) {
         self.timing.set_operations(count);
     }
+
+    /// Draws of read retry so far, to be saved.
+    pub(crate) fn retry_draws(&self) -> u64 {
+        self.retry.as_ref().map_or(0, |retry| retry.drawn())
+    }
+
+    /// The same of a restored device.
+    pub(crate) fn set_retry_draws(&mut self, drawn: u64) {
+        if let Some(retry) = &mut self.retry {
+            retry.set_drawn(drawn);
+        }
+    }
 }
 
 /// Times of commands.
@@ -221,10 +238,40 @@ impl Flash {
         self.timing.array(op, ppn)
     }
 
-    /// Whether arrays sense parts of pages in less time.
+    /// Whether the array time of a read depends on more than its pages: parts of pages take less,
+    /// and some pages are sensed again.
     #[inline]
-    pub(crate) const fn has_parts(&self) -> bool {
-        self.timing.has_parts()
+    pub(crate) const fn reads_vary(&self) -> bool {
+        self.timing.has_parts() || self.retry.is_some()
+    }
+
+    /// Whether pages that cannot be decoded are sensed again.
+    #[inline]
+    pub(crate) const fn has_retries(&self) -> bool {
+        self.retry.is_some()
+    }
+
+    /// Draws how often a page of the operation that a die has taken is sensed again, whose block
+    /// has been erased so often. Returns how often its operation senses again, as far as known.
+    #[cold]
+    pub(crate) fn draw_retries(&mut self, die: DieId, stage: Stage, erases: u32) -> u32 {
+        let Some(retry) = &mut self.retry else { return 0 };
+        let operation = &mut self.dies[die.index()].array;
+        operation.retries = operation.retries.max(retry.senses(stage, erases));
+        operation.retries
+    }
+
+    /// Gives the operation that a die has taken its time in the array.
+    #[inline]
+    fn set_array(&mut self, die: DieId, array: Span) {
+        let operation = &mut self.dies[die.index()].array;
+        operation.array = array;
+        if operation.retries > 0
+            && let Some(retry) = &self.retry
+        {
+            let sense = retry.step() + array;
+            operation.retry = Span::from_ns(u64::from(operation.retries) * sense.as_ns());
+        }
     }
 
     /// How many codewords a mapping unit has.
@@ -401,11 +448,11 @@ impl Flash {
     /// array, `data_ns` that of its data on the channel. Returns its time on the channel.
     #[inline]
     pub(crate) fn plan(&mut self, die: DieId, array: Span, data_ns: u64, now: Time) -> u64 {
-        let operation = &mut self.dies[die.index()].array;
-        let op = operation.op;
+        let op = self.dies[die.index()].array.op;
         let array = self.timing.random(op, array);
+        self.set_array(die, array);
+        let operation = &mut self.dies[die.index()].array;
         operation.lead_ns = self.timing.command_ns() + if op == Op::Program { data_ns } else { 0 };
-        operation.array = array;
         operation.out_ns = if op == Op::Read { data_ns } else { 0 };
         let channel_ns = operation.lead_ns + operation.out_ns;
         self.want_channel(die, op == Op::Program, Place::Array, now);
