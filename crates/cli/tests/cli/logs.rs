@@ -291,7 +291,7 @@ fn a_die_does_one_command_at_a_time_each_after_it_was_queued() {
 fn the_stages_of_commands_are_documented_and_mean_what_they_say() {
     let document = repository_file("docs/JSON.md");
     let header =
-        "request,page,stage,op,purpose,die,ppn,queue,key,enqueue_ns,start_ns,end_ns,rekeys";
+        "request,page,stage,op,purpose,die,ppn,queue,key,enqueue_ns,start_ns,end_ns,rekeys,retries";
     assert!(document.contains(header), "docs/JSON.md shows the header of the command log");
     let expected = [
         ("MRe", "read", &["map_writeback"][..]),

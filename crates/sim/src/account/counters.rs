@@ -46,8 +46,6 @@ counted! {
     room_awaited => room_waits;
     /// An operation was suspended.
     operation_suspended => suspensions;
-    /// The pages of a read are sensed again.
-    read_retried => retried_reads;
     /// A write of a part of a unit reads the unit first.
     partial_write_read => partial_writes_read;
     /// A command that waits has moved in its queue.
@@ -173,6 +171,9 @@ impl Account {
         work: &Work,
     ) {
         self.totals.work[phase as usize].count(op, purpose, work);
+        if work.retries > 0 {
+            self.totals.retried_reads += work.ops;
+        }
         let Some(request) = charge else {
             self.totals.unattributed.count(op, purpose, work);
             return;

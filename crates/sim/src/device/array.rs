@@ -117,30 +117,17 @@ impl Device {
         if stage.op() != Op::Read {
             return of_pages;
         }
-        let (mut slowest, mut retries) = (Span::ZERO, 0);
+        let mut slowest = Span::ZERO;
         self.for_riders(Some(leader), |device, set| {
-            let state = &device.sets[set];
-            if state.page_codewords > 0 {
-                let part = device.flash.part_time(stage, state.ppn, state.page_codewords);
-                let whole = || device.flash.array_time(Op::Read, state.ppn);
-                slowest = slowest.max(part.unwrap_or_else(whole));
-                if device.flash.has_retries() {
-                    retries = retries.max(device.draw_retries(set, die, stage));
-                }
+            let (ppn, codewords) = (device.sets[set].ppn, device.sets[set].page_codewords);
+            if codewords > 0 {
+                let blocks = device.ftl.blocks();
+                let block = ppn.map(|ppn| device.settings.geometry.block_of(ppn));
+                let erases = block.map_or(0, |block| blocks.erase_counts()[block.index()]);
+                slowest = slowest.max(device.flash.sense(die, stage, ppn, codewords, erases));
             }
         });
-        if retries > 0 {
-            self.account.read_retried();
-        }
         slowest
-    }
-
-    /// Draws how often a page is sensed again. One that was never written is not decoded.
-    fn draw_retries(&mut self, set: SetId, die: DieId, stage: Stage) -> u32 {
-        let Some(ppn) = self.sets[set].ppn else { return 0 };
-        let block = self.settings.geometry.block_of(ppn);
-        let erases = self.ftl.blocks().erase_counts()[block.index()];
-        self.flash.draw_retries(die, stage, erases)
     }
 
     /// Phases have got the channel: the checker sees them, and reads that wait behind programs and

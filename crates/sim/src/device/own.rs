@@ -239,7 +239,7 @@ impl Device {
             && keys.channel.command_ns == 0
             && keys.channel.ps_per_byte == 0
             && !keys.nand.has_random_times()
-            && !self.flash.has_retries()
+            && !keys.retry.is_on()
             && !self.flash.limits_power()
             && keys.nand.multi_plane == MultiPlane::None
             && self.host.policy().in_order()

@@ -49,7 +49,7 @@ impl Device {
         self.ftl.save_map(&mut to);
         self.save_buffer(&mut to);
         self.ftl.save_planes(&mut to);
-        [self.flash.operations(), self.flash.retry_draws()].save(&mut to);
+        self.flash.draws().save(&mut to);
         save_list(&self.flash.bus_marks(), &mut to);
         self.bit_errors.map_or([0; 3], |errors| errors.marks()).save(&mut to);
         self.host.save_sleep(&mut to);
@@ -150,8 +150,7 @@ impl Device {
         self.ftl.load_planes(from)?;
         let mut drawn = [0u64; 2];
         drawn.load(from)?;
-        self.flash.set_operations(drawn[0]);
-        self.flash.set_retry_draws(drawn[1]);
+        self.flash.set_draws(drawn);
         let mut marks = Vec::new();
         load_list(&mut marks, || 0u64, from)?;
         self.flash.set_bus_marks(&marks);

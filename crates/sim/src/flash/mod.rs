@@ -202,23 +202,14 @@ impl Flash {
         self.budget.is_some()
     }
 
-    /// Operations with a random time so far, to be saved.
-    pub(crate) const fn operations(&self) -> u64 {
-        self.timing.operations()
+    /// Draws so far, of random times and of read retry, to be saved.
+    pub(crate) fn draws(&self) -> [u64; 2] {
+        [self.timing.operations(), self.retry.as_ref().map_or(0, |retry| retry.drawn())]
     }
 
     /// The same of a restored device.
-    pub(crate) const fn set_operations(&mut self, count: u64) {
-        self.timing.set_operations(count);
-    }
-
-    /// Draws of read retry so far, to be saved.
-    pub(crate) fn retry_draws(&self) -> u64 {
-        self.retry.as_ref().map_or(0, |retry| retry.drawn())
-    }
-
-    /// The same of a restored device.
-    pub(crate) fn set_retry_draws(&mut self, drawn: u64) {
+    pub(crate) fn set_draws(&mut self, [operations, drawn]: [u64; 2]) {
+        self.timing.set_operations(operations);
         if let Some(retry) = &mut self.retry {
             retry.set_drawn(drawn);
         }
@@ -245,26 +236,33 @@ impl Flash {
         self.timing.has_parts() || self.retry.is_some()
     }
 
-    /// Whether pages that cannot be decoded are sensed again.
-    #[inline]
-    pub(crate) const fn has_retries(&self) -> bool {
-        self.retry.is_some()
-    }
-
-    /// Draws how often a page of the operation that a die has taken is sensed again, whose block
-    /// has been erased so often. Returns how often its operation senses again, as far as known.
+    /// Typical time to sense a page of the read that a die has taken, which needs so many codewords
+    /// of it. Draws how often the page is sensed again, whose block has been erased so often; one
+    /// that was never written is decoded at once.
     #[cold]
-    pub(crate) fn draw_retries(&mut self, die: DieId, stage: Stage, erases: u32) -> u32 {
-        let Some(retry) = &mut self.retry else { return 0 };
-        let operation = &mut self.dies[die.index()].array;
-        operation.retries = operation.retries.max(retry.senses(stage, erases));
-        operation.retries
+    pub(crate) fn sense(
+        &mut self,
+        die: DieId,
+        stage: Stage,
+        ppn: Option<Ppn>,
+        codewords: u32,
+        erases: u32,
+    ) -> Span {
+        if let Some(retry) = &mut self.retry
+            && ppn.is_some()
+        {
+            let operation = &mut self.dies[die.index()].array;
+            operation.retries = operation.retries.max(retry.senses(stage, erases));
+        }
+        let part = self.timing.part(stage, ppn, codewords);
+        part.unwrap_or_else(|| self.timing.array(Op::Read, ppn))
     }
 
-    /// Gives the operation that a die has taken its time in the array.
+    /// Gives the operation that a die has taken its time in the array, of which `typical` is known.
     #[inline]
-    fn set_array(&mut self, die: DieId, array: Span) {
+    fn draw_array(&mut self, die: DieId, typical: Span) {
         let operation = &mut self.dies[die.index()].array;
+        let array = self.timing.random(operation.op, typical);
         operation.array = array;
         if operation.retries > 0
             && let Some(retry) = &self.retry
@@ -278,12 +276,6 @@ impl Flash {
     #[inline]
     pub(crate) const fn codewords(&self) -> u32 {
         self.timing.codewords()
-    }
-
-    /// How long the array works on a page of which a read needs so many codewords, if that is a
-    /// part.
-    pub(crate) fn part_time(&self, stage: Stage, ppn: Option<Ppn>, codewords: u32) -> Option<Span> {
-        self.timing.part(stage, ppn, codewords)
     }
 
     /// Nanoseconds that a page of an operation takes the channel for.
@@ -448,10 +440,9 @@ impl Flash {
     /// array, `data_ns` that of its data on the channel. Returns its time on the channel.
     #[inline]
     pub(crate) fn plan(&mut self, die: DieId, array: Span, data_ns: u64, now: Time) -> u64 {
-        let op = self.dies[die.index()].array.op;
-        let array = self.timing.random(op, array);
-        self.set_array(die, array);
+        self.draw_array(die, array);
         let operation = &mut self.dies[die.index()].array;
+        let op = operation.op;
         operation.lead_ns = self.timing.command_ns() + if op == Op::Program { data_ns } else { 0 };
         operation.out_ns = if op == Op::Read { data_ns } else { 0 };
         let channel_ns = operation.lead_ns + operation.out_ns;

@@ -6,7 +6,10 @@ use serde::Serialize;
 /// reports leave it out where it is nothing; what plots call it; what a sentence about a request
 /// says it spent the time on.
 macro_rules! parts {
-    ($($(#[$doc:meta])* $part:ident = $word:literal, $kind:ident, $label:literal, $spent:literal;)*) => {
+    ($(
+        $(#[$doc:meta])*
+        $part:ident = $word:literal, $kind:ident, $label:literal, $spent:literal;
+    )*) => {
         /// A part of a latency. Every instant between arrival and completion is charged to one
         /// part.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]

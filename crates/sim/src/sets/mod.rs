@@ -4,6 +4,7 @@
 //! index by logical page, the slots, and the list of sets that are ready to go on.
 
 mod changes;
+pub(crate) mod charge;
 mod operation;
 mod rows;
 pub(crate) mod set;

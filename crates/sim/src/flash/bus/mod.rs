@@ -269,11 +269,10 @@ impl Flash {
         request: &Request,
         now: Time,
     ) -> u64 {
-        let op = self.dies[die.index()].array.op;
-        let real = self.timing.random(op, typical);
-        self.set_array(die, real);
+        self.draw_array(die, typical);
         let Some(mut bus) = self.bus.take() else { return 0 };
         let operation = &mut self.dies[die.index()].array;
+        let op = operation.op;
         let array = [typical, operation.in_array()];
         let planned = bus.wires.operation(die, op, request, array);
         (operation.lead_ns, operation.out_ns) = bus.wires.times.of_operation(&planned);
