@@ -306,7 +306,7 @@ fn a_restored_device_goes_on_with_its_draws() {
     let mut again = Bench::of(restored(&settings, &saved(&whole.device)).unwrap());
     assert_eq!(phase(&mut whole), phase(&mut again));
     assert!(saved(&whole.device) == saved(&again.device));
-    let [expected, found] = [whole, again].map(|bench| bench.finish());
+    let (expected, found) = (whole.finish(), again.finish());
     assert!(expected.flash.retried_reads > Some(500));
     assert_eq!(format!("{found:?}"), format!("{expected:?}"));
 }
