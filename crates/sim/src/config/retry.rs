@@ -79,10 +79,11 @@ keys! {
             with: &["@full", "retry.age_2_cycles=1000", "retry.chance_2_percent=50"],
         },
         /// Chance that a page which is sensed again cannot be decoded then either, and is sensed
-        /// once more. Without `most`, 1 / (1 - this) senses follow the first one on average.
+        /// once more. A page that is not decoded at once needs 1 / (1 - this) further senses on
+        /// average, without the limit `most`.
         again_percent: Ppm = Ppm::from_percent(50) => {
             kind: Kind::percent(0, 1_000_000),
-            source: "assumed: two senses more on average; Ye et al., ASPLOS 2024: over three with the methods of that time at 3,000 cycles",
+            source: "assumed: two further senses on average; Ye et al., ASPLOS 2024: over three at 3,000 cycles",
             flip: "90", with: &["@full", "retry.chance_percent=50"],
         },
         /// Greatest number of senses after the first one. The last of them decodes the page.

@@ -1,13 +1,15 @@
 //! Read retry: a page that cannot be decoded is sensed again, with other read levels.
 //!
-//! Sources: Cai et al., "Threshold Voltage Distribution in MLC NAND Flash Memory", DATE 2013, and
-//! Park et al., "Reducing Solid-State Drive Read Latency by Optimizing Read-Retry", ASPLOS 2021. An
+//! Sources: Park et al., "Reducing Solid-State Drive Read Latency by Optimizing Read-Retry", ASPLOS
+//! 2021, describe one sense after the other with adjusted read levels until the page is decoded; Ye
+//! et al., "Achieving Near-Zero Read Retry for 3D NAND Flash Memory", ASPLOS 2024, that there are
+//! more of them the more cycles a block has. The distribution of their number is assumed. An
 //! operation on several pages senses all of them again, as often as the one needs that is decoded
 //! last, and each sense takes as long as the first. Draws are counted, so they do not depend on
 //! time.
 //!
-//! Deviations: the age of the data and the type of the page do not matter, and the data of a sense
-//! that cannot be decoded cross no channel (`retry.step_us` stands for their time).
+//! Deviations: how long the data have been stored and the type of the page do not matter, and the
+//! data of a sense that cannot be decoded cross no channel (`retry.step_us` stands for their time).
 
 use crate::config::Settings;
 use crate::random::{STEP, mix};
