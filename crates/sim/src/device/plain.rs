@@ -124,11 +124,13 @@ impl Device {
             let waits = self.queues.has_gc(die);
             self.ftl.note_turn(die, !waits);
         }
-        self.flash.take(die, set, Op::Read, false, now);
-        if self.sets.track(set).since < now {
-            self.charge_queued(set);
+        let waited = now.since(self.sets.track(set).since).as_ns();
+        if waited > 0 {
+            let (busy, ordered) = (self.flash.busy(die, now), self.flash.gate().is_some());
+            self.sets.track_mut(set).charge_queued(busy, waited, ordered);
         }
         self.sets.track_mut(set).since = now;
+        self.flash.take(die, set, Op::Read, false, now);
         let codewords = self.codewords(set);
         let state = &mut self.sets[set];
         (state.mode, state.place, state.started) = (Mode::Running, Place::Array, now);
@@ -143,7 +145,7 @@ impl Device {
                 return self.plan_operation(set, die, Stage::Read);
             }
         }
-        if self.flash.has_parts() {
+        if self.flash.reads_vary() {
             return self.plan_operation(set, die, Stage::Read);
         }
         let array = self.flash.array_time(Op::Read, ppn);
@@ -166,7 +168,8 @@ impl Device {
         let Set { charge, page_codewords, .. } = self.sets[set];
         let transfer_ns =
             self.flash.command_ns() + self.flash.channel_ns(Stage::Read, page_codewords);
-        let arrays = Work::of_arrays(&self.settings.geometry, Op::Read, 1, operation.array);
+        let (array, retries) = (operation.array, operation.retries);
+        let arrays = Work::of_arrays(&self.settings.geometry, Op::Read, 1, array, retries);
         let work = Work { ops: 1, transfer_ns, ..arrays };
         self.account.worked(self.phase(), (Op::Read, Purpose::Host), charge, &work);
         if self.sets.track(set).since < self.now {

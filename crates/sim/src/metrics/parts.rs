@@ -2,107 +2,123 @@
 
 use serde::Serialize;
 
-/// A part of a latency. Every instant between arrival and completion is charged to one part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(usize)]
-pub enum Part {
-    /// In the request queue, before translation began.
-    HostQueue,
-    /// On the host link.
-    Link,
-    /// In firmware.
-    Firmware,
-    /// At the head of the request queue while every line of the map cache was being fetched.
-    MapStall,
-    /// Translated, without a slot in the flash command queue.
-    Slot,
-    /// Own map commands, and those of the request's other pages that this one needed.
-    OwnMap,
-    /// Commands of other requests that it had to wait for.
-    Delaying,
-    /// Ready, while the die was busy with another host or map read ...
-    DieRead,
-    /// ... program ...
-    DieProgram,
-    /// ... erase ...
-    DieErase,
-    /// ... or with garbage collection.
-    DieGc,
-    /// On the die, waiting for the channel; or ready, while the die waited for power.
-    Bus,
-    /// The own data command in the array.
-    Array,
-    /// The own data on the channel.
-    Transfer,
-    /// The array of the own data command was done, and the controller did not know yet. With bus
-    /// requests only.
-    Status,
-    /// In the write buffer.
-    Buffer,
-    /// Waiting for earlier writes to be committed.
-    Flush,
+/// The table of parts: the word of reports; whether it is work of the request itself, and whether
+/// reports leave it out where it is nothing; what plots call it; what a sentence about a request
+/// says it spent the time on.
+macro_rules! parts {
+    ($(
+        $(#[$doc:meta])*
+        $part:ident = $word:literal, $kind:ident, $label:literal, $spent:literal;
+    )*) => {
+        /// A part of a latency. Every instant between arrival and completion is charged to one
+        /// part.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(usize)]
+        pub enum Part {
+            $($(#[$doc])* $part,)*
+        }
+
+        /// How many parts there are.
+        pub const PARTS: usize = [$($word),*].len();
+
+        impl Part {
+            /// Every part, in the order of reports.
+            pub const ALL: [Self; PARTS] = [$(Self::$part),*];
+
+            const ROWS: [Row; PARTS] =
+                [$(Row { word: $word, kind: Kind::$kind, label: $label, spent: $spent }),*];
+        }
+    };
 }
 
-/// How many parts there are.
-pub const PARTS: usize = 17;
+parts! {
+    /// In the request queue, before translation began.
+    HostQueue = "host_queue", Waits, "host queue", "in the host queue, behind earlier requests";
+    /// On the host link.
+    Link = "link", Own, "link", "on the link to the host";
+    /// In firmware.
+    Firmware = "firmware", Own, "firmware", "in firmware";
+    /// At the head of the request queue while every line of the map cache was being fetched.
+    MapStall = "map_stall", Waits, "map cache full of fetches", "for a line of the map cache, all were being fetched";
+    /// Translated, without a slot in the flash command queue.
+    Slot = "slot", Waits, "no slot", "for a slot of the queue";
+    /// Own map commands, and those of the request's other pages that this one needed.
+    OwnMap = "own_map", Own, "own map commands", "for its own map commands";
+    /// Commands of other requests that it had to wait for.
+    Delaying = "delaying", Waits, "commands it depends on", "for commands of other requests";
+    /// Ready, while the die was busy with another host or map read ...
+    DieRead = "die_read", Waits, "die reads for others", "behind reads";
+    /// ... program ...
+    DieProgram = "die_program", Waits, "die programs for others", "behind programs";
+    /// ... erase ...
+    DieErase = "die_erase", Waits, "die erases", "behind erases";
+    /// ... or with garbage collection.
+    DieGc = "die_gc", Waits, "die collects garbage", "behind garbage collection";
+    /// On the die, waiting for the channel; or ready, while the die waited for power.
+    Bus = "bus", Waits, "channel or power taken", "for the channel";
+    /// The own data command in the array; of a read, sensing for the first time.
+    Array = "array", Own, "own array operation", "its own data command, in the array";
+    /// The own data command in the array, sensing again because a page could not be decoded.
+    /// With read retry only.
+    Retry = "retry", RareWork, "own page sensed again", "its own data command, sensing again";
+    /// The own data on the channel.
+    Transfer = "transfer", Own, "own transfer", "its own data, on the channel";
+    /// The array of the own data command was done, and the controller did not know yet. With bus
+    /// requests only.
+    Status = "status", RareWait, "status requests", "its own command was done and not yet polled";
+    /// In the write buffer.
+    Buffer = "buffer", Own, "write buffer", "in the write buffer";
+    /// Waiting for earlier writes to be committed.
+    Flush = "flush", Waits, "flush of the buffer",
+        "for room in the write buffer or for earlier writes";
+}
+
+/// A row of the table.
+struct Row {
+    word: &'static str,
+    kind: Kind,
+    label: &'static str,
+    spent: &'static str,
+}
+
+/// Work of the request itself or a wait; a rare one is of devices with a certain feature only.
+#[derive(Clone, Copy)]
+enum Kind {
+    Own,
+    RareWork,
+    Waits,
+    RareWait,
+}
 
 impl Part {
-    /// Every part, in the order of reports.
-    pub const ALL: [Self; PARTS] = [
-        Self::HostQueue,
-        Self::Link,
-        Self::Firmware,
-        Self::MapStall,
-        Self::Slot,
-        Self::OwnMap,
-        Self::Delaying,
-        Self::DieRead,
-        Self::DieProgram,
-        Self::DieErase,
-        Self::DieGc,
-        Self::Bus,
-        Self::Array,
-        Self::Transfer,
-        Self::Status,
-        Self::Buffer,
-        Self::Flush,
-    ];
+    const fn row(self) -> &'static Row {
+        &Self::ROWS[self as usize]
+    }
 
     /// Whether it is work of the request itself, as against waiting; waits for a port of the write
     /// buffer or for the link are in the parts of these.
     pub const fn is_own(self) -> bool {
-        matches!(
-            self,
-            Self::Link
-                | Self::Firmware
-                | Self::OwnMap
-                | Self::Array
-                | Self::Transfer
-                | Self::Buffer
-        )
+        matches!(self.row().kind, Kind::Own | Kind::RareWork)
+    }
+
+    /// Whether few devices have it, so that reports leave it out where it is nothing.
+    pub const fn is_rare(self) -> bool {
+        matches!(self.row().kind, Kind::RareWork | Kind::RareWait)
     }
 
     /// The word reports use.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::HostQueue => "host_queue",
-            Self::Link => "link",
-            Self::Firmware => "firmware",
-            Self::MapStall => "map_stall",
-            Self::Slot => "slot",
-            Self::OwnMap => "own_map",
-            Self::Delaying => "delaying",
-            Self::DieRead => "die_read",
-            Self::DieProgram => "die_program",
-            Self::DieErase => "die_erase",
-            Self::DieGc => "die_gc",
-            Self::Bus => "bus",
-            Self::Array => "array",
-            Self::Transfer => "transfer",
-            Self::Status => "status",
-            Self::Buffer => "buffer",
-            Self::Flush => "flush",
-        }
+        self.row().word
+    }
+
+    /// What plots call it.
+    pub const fn label(self) -> &'static str {
+        self.row().label
+    }
+
+    /// What a request spent the time on or waited for, behind "2 ms".
+    pub const fn spent(self) -> &'static str {
+        self.row().spent
     }
 }
 
@@ -148,9 +164,7 @@ impl Parts {
 
 impl Serialize for Parts {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Where channels carry no bus requests there is nothing to show.
-        let shown = |part: &&Part| **part != Part::Status || self.get(Part::Status) > 0;
-        let rows = Part::ALL.iter().filter(shown);
+        let rows = Part::ALL.iter().filter(|part| !part.is_rare() || self.get(**part) > 0);
         serializer.collect_map(rows.map(|part| (part.name(), self.get(*part))))
     }
 }

@@ -4,6 +4,7 @@
 //! index by logical page, the slots, and the list of sets that are ready to go on.
 
 mod changes;
+pub(crate) mod charge;
 mod operation;
 mod rows;
 pub(crate) mod set;
@@ -17,7 +18,7 @@ use flashyard_core::command::Rank;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::graph::{self, Edge, EdgeKind, Graph, Node, Reach};
 use flashyard_core::units::{DieId, Lpn, PlaneId, Span, Time};
-pub(crate) use operation::{Operation, Place};
+pub(crate) use operation::{Operation, Place, Segment};
 use rows::Rows;
 pub(crate) use set::{Mode, Set};
 use slots::Slots;
