@@ -229,6 +229,7 @@ impl Device {
         self.account.observe(observer);
         self.queues.count_fot();
         self.flash.note_requests();
+        self.find_short_road();
     }
 
     /// Checks every rule while the run goes on; a broken one is a panic. Costs time, and
@@ -251,6 +252,7 @@ impl Device {
         checker.adopt_buffer(self.buffer.iter().flat_map(|buffer| buffer.contents()));
         checker.adopt_bad_blocks(|block| blocks.is_bad(block));
         self.account.check_with(checker);
+        self.find_short_road();
     }
 
     /// Fills the map cache before the run: lines by their first LPN and whether they are dirty, the

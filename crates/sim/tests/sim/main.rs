@@ -53,6 +53,7 @@ mod retry;
 mod ros_oracle;
 mod saved;
 mod session;
+mod short_road;
 mod statistics;
 mod steady;
 mod stream_rates;
