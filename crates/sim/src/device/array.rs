@@ -7,31 +7,48 @@ use crate::flash::{ArrayEnd, Power, Suspension};
 use crate::handle::SetId;
 use crate::host::Timer;
 use crate::observe;
-use crate::sets::{Mode, Operation, Place, Stage};
+use crate::sets::{Mode, Operation, Place, Set, Stage};
 use flashyard_core::command::Op;
 use flashyard_core::units::{DieId, PlaneId, Ppn, Span, Time};
 
 impl Device {
     /// The die takes a command, and with it whatever else one operation can serve.
-    #[inline(never)]
+    #[inline]
     pub(super) fn start(&mut self, set: SetId, die: DieId, ppn: Option<Ppn>) {
-        let stage = self.sets.stage(set);
+        // For the commonest kind all that depends on the kind is known when this is compiled.
+        match self.sets.stage(set) {
+            Stage::Read => self.start_as(Stage::Read, set, die, ppn),
+            stage => self.start_as(stage, set, die, ppn),
+        }
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "compiled for each of its two callers")]
+    fn start_as(&mut self, stage: Stage, set: SetId, die: DieId, ppn: Option<Ppn>) {
         let op = stage.op();
         self.flash.take(die, set, op, stage.purpose(false, false).is_gc(), self.now);
-        if self.flash.limits_power() {
-            let waited = self.flash.take_power(die, op, self.now);
-            self.power_granted(die, waited);
+        if self.short_road {
+            let (busy, ordered) = (self.flash.busy(die, self.now), self.flash.gate().is_some());
+            let track = self.sets.track_mut(set);
+            let waited = self.now.since(track.since).as_ns();
+            track.charge_queued(busy, waited, ordered);
+            track.since = self.now;
+        } else {
+            self.take_power(die, op);
+            self.enter(set, Mode::Running);
         }
-        self.board(set, ppn, true);
-        self.account.started(self.now, die, op);
-        if self.account.is_followed() {
-            self.tell_operation(set, die);
+        self.board_as(stage, set, ppn, true);
+        if !self.short_road {
+            self.account.started(self.now, die, op);
+            if self.account.is_followed() {
+                self.tell_operation(set, die);
+            }
         }
         if self.gathers {
             self.gather(set, die, ppn);
         }
         self.plan_operation(set, die, stage);
-        if self.account.is_checked() {
+        if !self.short_road && self.account.is_checked() {
             self.check_pages(set);
         }
         if op == Op::Program && self.ftl.is_paced() {
@@ -39,23 +56,35 @@ impl Device {
         }
     }
 
-    /// A set's command is on the die: the first of its page, or one more unit of it.
+    /// A die takes the power of the command that it has taken.
+    fn take_power(&mut self, die: DieId, op: Op) {
+        if self.flash.limits_power() {
+            let waited = self.flash.take_power(die, op, self.now);
+            self.power_granted(die, waited);
+        }
+    }
+
+    /// One more set's command is on the die: the first of its page, or one more unit of it.
     #[inline]
     pub(super) fn board(&mut self, set: SetId, ppn: Option<Ppn>, heads_page: bool) {
         self.enter(set, Mode::Running);
-        let now = self.now;
+        self.board_as(self.sets.stage(set), set, ppn, heads_page);
+    }
+
+    /// A command of this kind is on the die; its account has been told.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "compiled for a kind that is known")]
+    fn board_as(&mut self, stage: Stage, set: SetId, ppn: Option<Ppn>, heads_page: bool) {
         let page_codewords = if heads_page { self.codewords(set) } else { 0 };
         let state = &mut self.sets[set];
-        state.ppn = ppn;
-        state.started = now;
-        state.place = Place::Array;
-        state.rider = None;
-        state.page_codewords = page_codewords;
-        if self.sets.stage(set) == Stage::Read && self.sets.has_changes() {
-            let lpn = self.sets[set].lpn;
-            if self.sets.is_changed_before(lpn, self.sets.number(set)) {
-                self.account.data_hazard_ignored();
-            }
+        (state.mode, state.place, state.started) = (Mode::Running, Place::Array, self.now);
+        (state.ppn, state.rider, state.page_codewords) = (ppn, None, page_codewords);
+        let lpn = state.lpn;
+        if stage == Stage::Read
+            && self.sets.has_changes()
+            && self.sets.is_changed_before(lpn, self.sets.number(set))
+        {
+            self.account.data_hazard_ignored();
         }
     }
 
@@ -80,7 +109,22 @@ impl Device {
     }
 
     /// Plans the phases of the operation of `leader` that has just been put together.
-    pub(super) fn plan_operation(&mut self, leader: SetId, die: DieId, stage: Stage) {
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "compiled for a kind that is known")]
+    fn plan_operation(&mut self, leader: SetId, die: DieId, stage: Stage) {
+        let Set { rider, ppn, page_codewords, .. } = self.sets[leader];
+        if rider.is_some() || self.flash.reads_vary() || self.flash.has_requests() {
+            return self.plan_together(leader, die, stage);
+        }
+        let array = self.flash.array_time(stage.op(), ppn);
+        let data_ns = self.flash.channel_ns(stage, page_codewords);
+        self.sets.track_mut(leader).channel_ns = self.flash.plan(die, array, data_ns, self.now);
+        self.phases_began();
+    }
+
+    /// The same where the operation serves several sets, or its time is not that of its page.
+    #[inline(never)]
+    fn plan_together(&mut self, leader: SetId, die: DieId, stage: Stage) {
         if self.flash.has_requests() {
             return self.plan_requests(leader, die, stage);
         }

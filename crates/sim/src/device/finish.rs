@@ -15,10 +15,11 @@ use flashyard_core::units::{DieId, Lpn};
 impl Device {
     /// An operation is over: all its effects, then whoever goes on.
     pub(super) fn operation_over(&mut self, operation: &Operation, die: DieId) {
-        if let Some(set) = self.served_alone(operation) {
+        let leader = operation.leader;
+        let alone = leader.filter(|&set| self.short_road && self.sets[set].rider.is_none());
+        if let Some(set) = alone {
             return self.alone_over(set, operation, die);
         }
-        let leader = operation.leader;
         if self.account.records_power() {
             let mut planes = 0;
             self.for_riders(leader, |device, set| {
@@ -40,6 +41,25 @@ impl Device {
         self.account.over(self.now, die, operation.op, operation.out_ns > 0);
         self.for_riders(leader, Self::take_effect);
         self.stages_over(leader);
+        self.wake_passed();
+    }
+
+    /// The operation of a single set is over.
+    fn alone_over(&mut self, set: SetId, operation: &Operation, die: DieId) {
+        self.account_for(set, die, operation);
+        self.settle(set, operation);
+        self.stir(die);
+        if self.sets.stage(set) == Stage::Read && self.sets.ends_unawaited(set) {
+            self.host.access_ends();
+            let request = self.sets.end_read(set);
+            let track = self.sets.track(set);
+            if self.host[request].set_over(track.own, &track.parts) {
+                self.answer(request);
+            }
+        } else {
+            self.take_effect(set);
+            self.stage_over(set);
+        }
         self.wake_passed();
     }
 
@@ -66,7 +86,7 @@ impl Device {
         }
     }
 
-    pub(super) fn stage_over(&mut self, set: SetId) {
+    fn stage_over(&mut self, set: SetId) {
         if self.ftl.is_task(set, &self.sets)
             && self.let_ftl(|ftl, lent| ftl.task_goes_on(set, lent))
         {
@@ -159,7 +179,7 @@ impl Device {
     }
 
     /// What a command changes when it completes.
-    pub(super) fn take_effect(&mut self, set: SetId) {
+    fn take_effect(&mut self, set: SetId) {
         let state = &self.sets[set];
         match self.sets.stage(set) {
             Stage::Writeback | Stage::RewriteProgram => {

@@ -186,11 +186,8 @@ impl Device {
     }
 
     fn ride(&mut self, set: SetId, ppn: Option<Ppn>, heads_page: bool, last: &mut SetId) {
-        if self.host.limits_dies() {
-            self.access_begins(set);
-        }
-        if self.queues.has_state() {
-            self.policy_sees_start(set, false);
+        if !self.short_road {
+            self.leaves_for_die(set, false);
         }
         self.board(set, ppn, heads_page);
         self.sets[*last].rider = Some(set);

@@ -8,7 +8,7 @@
 use super::{Device, SimError};
 use crate::flash::Accepts;
 use crate::ftl::Binding;
-use crate::handle::SetId;
+use crate::handle::{RequestId, SetId};
 use crate::observe::{CommandName, Queued};
 use crate::sets::{Mode, Stage};
 use flashyard_core::command::{Op, Purpose, StreamId};
@@ -156,7 +156,7 @@ impl Device {
     /// Tells a policy with a state that a die has taken the command of a set: as the one that it
     /// begins an operation for, or along with that.
     #[cold]
-    pub(super) fn policy_sees_start(&mut self, set: SetId, leads: bool) {
+    fn policy_sees_start(&mut self, set: SetId, leads: bool) {
         let (stage, state) = (self.sets.stage(set), &self.sets[set]);
         let urgent = self.ftl.is_paced() || self.ftl.is_urgent(self.sets.plane(set));
         let bypasses = state.in_gc_queue && urgent;
@@ -194,7 +194,7 @@ impl Device {
 
     /// Takes the current command of a set, which waits for this die, out of its queue.
     #[inline(always)]
-    pub(super) fn leave_queue(&mut self, set: SetId, die: DieId) -> Option<Time> {
+    fn leave_queue(&mut self, set: SetId, die: DieId) -> Option<Time> {
         if self.gathers {
             self.queues.unlist(set, self.sets.plane(set), self.sets.stage(set));
         }
@@ -264,22 +264,14 @@ impl Device {
             return false;
         }
         match self.bind(set, die) {
-            Bound::Page(ppn) if self.short_road => {
-                self.start_short(set, die, ppn);
-                self.suspend_if_asked(die);
-                false
-            }
             Bound::Page(ppn) => {
                 self.leave_queue(set, die);
-                if self.host.limits_dies() {
-                    self.access_begins(set);
-                }
-                if self.queues.has_state() {
-                    self.policy_sees_start(set, true);
+                if !self.short_road {
+                    self.leaves_for_die(set, true);
                 }
                 if self.ftl.is_paced() {
-                    let waits = self.queues.has_gc(die);
-                    self.ftl.note_turn(die, self.sets[set].in_gc_queue || !waits);
+                    let ends = self.sets[set].in_gc_queue || !self.queues.has_gc(die);
+                    self.ftl.note_turn(die, ends);
                 }
                 self.start(set, die, ppn);
                 self.suspend_if_asked(die);
@@ -297,11 +289,18 @@ impl Device {
         }
     }
 
-    /// A die begins a command: the page access that it belongs to waits no more, if it moves data.
-    pub(super) fn access_begins(&mut self, set: SetId) {
-        let state = &self.sets[set];
-        if let Some(request) = state.request.filter(|_| self.sets.stage(set).ends_access()) {
-            self.host.left_die(request, state.lpn);
+    /// A die begins a command: limits of what waits for dies, and a policy with a state, are told.
+    /// `leads` is whether the die begins an operation for it.
+    pub(super) fn leaves_for_die(&mut self, set: SetId, leads: bool) {
+        if self.host.limits_dies() {
+            let state = &self.sets[set];
+            let ends = |_: &RequestId| self.sets.stage(set).ends_access();
+            if let Some(request) = state.request.filter(ends) {
+                self.host.left_die(request, state.lpn);
+            }
+        }
+        if self.queues.has_state() {
+            self.policy_sees_start(set, leads);
         }
     }
 

@@ -4,19 +4,19 @@
 //! The sets are those of the full way, in the same slabs and queues, and each step leaves what the
 //! full way leaves; it only asks less. So a command may leave the road at any step: when a read
 //! meets the buffer or a change of its unit, when others ride along with its operation, or a set
-//! waits for it. [`Device::go_the_full_way`] closes the road; the fingerprints are made with and
+//! waits for it. Admission of reads has a step of its own here; `array` and `finish` leave out
+//! questions. [`Device::go_the_full_way`] closes the road; the fingerprints are made with and
 //! without it.
 
 use super::Device;
 use crate::config::{Admission, MapStore, ReadAllocate, UnmappedRead};
-use crate::handle::{RequestId, SetId};
-use crate::metrics::counters::Work;
+use crate::handle::RequestId;
+use crate::sets::Stage;
 use crate::sets::track::{BUS, DIE};
-use crate::sets::{Mode, Operation, Place, Stage};
 use flashyard_core::command::{Op, Purpose, Rank, StreamId};
 use flashyard_core::policy::{CommandPolicy, CommandView};
 use flashyard_core::request::{Flags, RequestOp};
-use flashyard_core::units::{DieId, Lpn, Ppn};
+use flashyard_core::units::Lpn;
 
 impl Device {
     /// Opens the short road, where the device has nothing that its steps leave out.
@@ -114,105 +114,5 @@ impl Device {
             self.account.buffer_looked_up(false);
         }
         misses
-    }
-
-    /// A die takes a command that its policy has picked and whose page is bound.
-    #[inline]
-    pub(super) fn start_short(&mut self, set: SetId, die: DieId, ppn: Option<Ppn>) {
-        // For the commonest kind all that depends on the kind is known when this is compiled.
-        match self.sets.stage(set) {
-            Stage::Read => self.start_as(Stage::Read, set, die, ppn),
-            stage => self.start_as(stage, set, die, ppn),
-        }
-    }
-
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "compiled for each of its two callers")]
-    fn start_as(&mut self, stage: Stage, set: SetId, die: DieId, ppn: Option<Ppn>) {
-        let now = self.now;
-        self.leave_queue(set, die);
-        if self.ftl.is_paced() {
-            let ends = self.sets[set].in_gc_queue || !self.queues.has_gc(die);
-            self.ftl.note_turn(die, ends);
-        }
-        let waited = now.since(self.sets.track(set).since).as_ns();
-        if waited > 0 {
-            let (busy, ordered) = (self.flash.busy(die, now), self.flash.gate().is_some());
-            self.sets.track_mut(set).charge_queued(busy, waited, ordered);
-        }
-        self.sets.track_mut(set).since = now;
-        self.flash.take(die, set, stage.op(), stage.purpose(false, false).is_gc(), now);
-        let codewords = self.codewords(set);
-        let state = &mut self.sets[set];
-        (state.mode, state.place, state.started) = (Mode::Running, Place::Array, now);
-        (state.ppn, state.rider, state.page_codewords) = (ppn, None, codewords);
-        let lpn = state.lpn;
-        if stage == Stage::Read
-            && self.sets.has_changes()
-            && self.sets.is_changed_before(lpn, self.sets.number(set))
-        {
-            self.account.data_hazard_ignored();
-        }
-        if self.gathers {
-            self.gather(set, die, ppn);
-        }
-        let state = &self.sets[set];
-        let alone = state.rider.is_none() && state.page_codewords == codewords;
-        if alone && !self.flash.reads_vary() {
-            let array = self.flash.array_time(stage.op(), ppn);
-            let data_ns = self.flash.channel_ns(stage, codewords);
-            self.sets.track_mut(set).channel_ns = self.flash.plan(die, array, data_ns, now);
-            self.phases_began();
-        } else {
-            self.plan_operation(set, die, stage);
-        }
-        if stage.op() == Op::Program && self.ftl.is_paced() {
-            self.owe_copies(set);
-        }
-    }
-
-    /// The set of an operation that serves no other one.
-    #[inline]
-    pub(super) fn served_alone(&self, operation: &Operation) -> Option<SetId> {
-        let set = operation.leader.filter(|_| self.short_road)?;
-        self.sets[set].rider.is_none().then_some(set)
-    }
-
-    /// The operation of a single set is over.
-    pub(super) fn alone_over(&mut self, set: SetId, operation: &Operation, die: DieId) {
-        match self.sets.stage(set) {
-            Stage::Read => self.over_as(Stage::Read, set, operation, die),
-            stage => self.over_as(stage, set, operation, die),
-        }
-    }
-
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "compiled for each of its two callers")]
-    fn over_as(&mut self, stage: Stage, set: SetId, operation: &Operation, die: DieId) {
-        let state = &self.sets[set];
-        let purpose = stage.purpose(state.copies_map, state.levels);
-        let (charge, codewords, ppn) = (state.charge, state.page_codewords, state.ppn);
-        let transfer_ns = self.flash.command_ns() + self.flash.channel_ns(stage, codewords);
-        let (op, array, retries) = (stage.op(), operation.array, operation.retries);
-        let arrays = Work::of_arrays(&self.settings.geometry, op, 1, array, retries);
-        let work = Work { ops: 1, transfer_ns, ..arrays };
-        self.account.worked(self.phase(), (op, purpose), charge, &work);
-        self.close_with(set, operation);
-        if op == Op::Program {
-            self.ftl.programmed(ppn.expect("a program has a page"));
-        }
-        self.stir(die);
-        if stage == Stage::Read && self.sets.ends_unawaited(set) {
-            self.host.access_ends();
-            let request = self.sets.end_read(set);
-            let track = self.sets.track(set);
-            if self.host[request].set_over(track.own, &track.parts) {
-                self.answer(request);
-            }
-        } else {
-            self.take_effect(set);
-            self.stage_over(set);
-        }
-        self.wake_passed();
     }
 }
