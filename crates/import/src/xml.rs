@@ -6,44 +6,44 @@ use roxmltree::{Document, Node, TextPos};
 
 /// An element with a value.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
-    pub(super) name: String,
-    pub(super) value: String,
+pub(crate) struct Entry {
+    pub(crate) name: String,
+    pub(crate) value: String,
     /// `file:line`.
-    pub(super) place: String,
-    pub(super) line: u32,
+    pub(crate) place: String,
+    pub(crate) line: u32,
 }
 
 /// An element with elements in it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Group {
-    pub(super) name: String,
+pub(crate) struct Group {
+    pub(crate) name: String,
     /// `file:line`.
-    pub(super) place: String,
-    pub(super) entries: Vec<Entry>,
-    pub(super) groups: Vec<Self>,
+    pub(crate) place: String,
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) groups: Vec<Self>,
 }
 
 impl Group {
     /// The value of an entry, where it is there and can be read. Whoever lists the entry says what
     /// is wrong with it.
-    pub(super) fn get<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
+    pub(crate) fn get<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
         self.entries.iter().find(|entry| entry.name == name)?.value.parse().ok()
     }
 
     /// Whether an entry has this word as its value, however it is written.
-    pub(super) fn is(&self, name: &str, word: &str) -> bool {
+    pub(crate) fn is(&self, name: &str, word: &str) -> bool {
         self.get::<String>(name).is_some_and(|value| value.eq_ignore_ascii_case(word))
     }
 
     /// The group of this name inside, or an empty one.
-    pub(super) fn inside(&self, name: &str) -> Self {
+    pub(crate) fn inside(&self, name: &str) -> Self {
         self.groups.iter().find(|group| group.name == name).cloned().unwrap_or_default()
     }
 }
 
 /// The outermost element of a file.
-pub(super) fn read(file: &str) -> Result<Group> {
+pub(crate) fn read(file: &str) -> Result<Group> {
     let text = read_text(file)?;
     let document = Document::parse(&text).map_err(|error| {
         let TextPos { row, .. } = error.pos();

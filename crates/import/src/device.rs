@@ -1,15 +1,15 @@
 //! MQSim's ssdconfig.xml as a device: its host interface, caches, map, collection and channels.
 
-use super::facts::Facts;
-use super::flash::{FLASH, NO_SUSPENSION};
-use super::found::Fate::{Changed, Idle, Missing, Taken};
-use super::found::{FRACTION, Found, Outcome, decimal, quoted, whole};
-use super::table::Becomes::{Always, By, Same};
-use super::table::Kind::{Real, Truth, Whole, Word};
-use super::table::{
+use crate::facts::Facts;
+use crate::flash::{FLASH, NO_SUSPENSION};
+use crate::found::Fate::{Changed, Idle, Missing, Taken};
+use crate::found::{FRACTION, Found, Outcome, decimal, quoted, whole};
+use crate::table::Becomes::{Always, By, Same};
+use crate::table::Kind::{Real, Truth, Whole, Word};
+use crate::table::{
     Key, Value, changed, idle, key, missing, optional, read, read_outer, taken, taken_as, words,
 };
-use super::xml::Group;
+use crate::xml::Group;
 
 /// Keys of the host.
 const HOST: &[Key<Facts>] = &[
@@ -214,7 +214,7 @@ const IDEAL: &str = "the map is ideal";
 const LARGEST: u64 = u32::MAX as u64;
 
 /// The device of a file.
-pub(super) fn device(root: &Group, facts: &Facts) -> Found {
+pub(crate) fn device(root: &Group, facts: &Facts) -> Found {
     let mut found = Found::default();
     read_outer(root, &["Host_Parameter_Set", "Device_Parameter_Set"], &mut found);
     read(&root.inside("Host_Parameter_Set"), &[HOST], &[], facts, &mut found);

@@ -1,49 +1,49 @@
 //! What several keys of MQSim depend on: the shape of its device, its host interface, its flows.
 
-use super::found::whole;
-use super::xml::Group;
+use crate::found::whole;
+use crate::xml::Group;
 
 /// What other keys depend on. What a file does not say is as in MQSim's default device.
 #[derive(Clone, Debug)]
-pub(super) struct Facts {
+pub(crate) struct Facts {
     /// Channels, chips of a channel, dies of a chip, planes of a die.
-    pub(super) shape: [u64; 4],
-    pub(super) blocks: u64,
-    pub(super) pages: u64,
-    pub(super) page_bytes: u64,
-    pub(super) bits_per_cell: u64,
-    pub(super) read_ns: u64,
-    pub(super) program_ns: u64,
-    pub(super) is_sata: bool,
-    pub(super) is_preconditioned: bool,
-    pub(super) has_ideal_map: bool,
-    pub(super) logs: bool,
+    pub(crate) shape: [u64; 4],
+    pub(crate) blocks: u64,
+    pub(crate) pages: u64,
+    pub(crate) page_bytes: u64,
+    pub(crate) bits_per_cell: u64,
+    pub(crate) read_ns: u64,
+    pub(crate) program_ns: u64,
+    pub(crate) is_sata: bool,
+    pub(crate) is_preconditioned: bool,
+    pub(crate) has_ideal_map: bool,
+    pub(crate) logs: bool,
     /// Whether MQSim's scheduler looks at priority classes.
-    pub(super) has_priorities: bool,
-    pub(super) link_gb_per_s: f64,
+    pub(crate) has_priorities: bool,
+    pub(crate) link_gb_per_s: f64,
     /// Megatransfers a second of a channel, and bytes of one.
-    pub(super) transfers: (u64, u64),
+    pub(crate) transfers: (u64, u64),
     /// The same of the memory of the data cache.
-    pub(super) dram_transfers: (u64, u64),
-    pub(super) dram_ns: u64,
-    pub(super) cache_bytes: u64,
-    pub(super) queue_depth: u64,
-    pub(super) flows: Flows,
+    pub(crate) dram_transfers: (u64, u64),
+    pub(crate) dram_ns: u64,
+    pub(crate) cache_bytes: u64,
+    pub(crate) queue_depth: u64,
+    pub(crate) flows: Flows,
 }
 
 /// What the device must know of the flows.
 #[derive(Clone, Debug)]
-pub(super) struct Flows {
+pub(crate) struct Flows {
     /// Flows of the scenario that has most.
-    pub(super) most: usize,
+    pub(crate) most: usize,
     /// Whether a flow has its writes cached. Without flows it does: so MQSim's default ones.
-    pub(super) write_cache: bool,
+    pub(crate) write_cache: bool,
     /// Percent of the device that is written at the start: the mean of the flows.
-    pub(super) occupancy: Option<f64>,
+    pub(crate) occupancy: Option<f64>,
 }
 
 impl Facts {
-    pub(super) fn new(root: &Group, flows: Flows) -> Self {
+    pub(crate) fn new(root: &Group, flows: Flows) -> Self {
         let host = root.inside("Host_Parameter_Set");
         let device = root.inside("Device_Parameter_Set");
         let flash = device.inside("Flash_Parameter_Set");
@@ -89,13 +89,13 @@ impl Facts {
     }
 
     /// Planes of the device.
-    pub(super) fn planes(&self) -> u64 {
+    pub(crate) fn planes(&self) -> u64 {
         self.shape.iter().fold(1, |product, count| product.saturating_mul(*count))
     }
 
     /// Bytes of an entry of MQSim's map in its cache, and on flash: logical page (cache alone),
     /// physical page, and a bit for each sector, rounded up to bytes.
-    pub(super) fn entry_bytes(&self) -> (u64, u64) {
+    pub(crate) fn entry_bytes(&self) -> (u64, u64) {
         let pages = self.planes() as f64 * self.blocks as f64 * self.pages as f64;
         let sectors = (self.page_bytes / 512) as f64;
         let bytes = |bits: f64| whole((bits / 8.0).ceil());

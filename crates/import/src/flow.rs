@@ -1,14 +1,14 @@
 //! A flow of MQSim as a stream: a pattern of requests, or a trace.
 
-use super::facts::Facts;
-use super::found::Fate::{Changed, Idle, Missing, Taken};
-use super::found::{FRACTION, Found, Outcome, decimal, quoted, thousandths, whole};
-use super::table::Becomes::{Always, By, Same};
-use super::table::Kind::{Text, Truth, Whole, Word};
-use super::table::{
+use crate::facts::Facts;
+use crate::found::Fate::{Changed, Idle, Missing, Taken};
+use crate::found::{FRACTION, Found, Outcome, decimal, quoted, thousandths, whole};
+use crate::table::Becomes::{Always, By, Same};
+use crate::table::Kind::{Text, Truth, Whole, Word};
+use crate::table::{
     Key, Value, changed, idle, key, missing, optional, read, taken, taken_as, words, wrong,
 };
-use super::xml::{Entry, Group};
+use crate::xml::{Entry, Group};
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
@@ -151,7 +151,7 @@ const OF_OLD_FILES: &[Key<Flow>] =
     &[optional("Type", Text, Always(Idle, "the name of the element says it"))];
 
 /// The lists of ids that say which planes a flow uses.
-pub(super) const IDS: [&str; 4] = ["Channel_IDs", "Chip_IDs", "Die_IDs", "Plane_IDs"];
+pub(crate) const IDS: [&str; 4] = ["Channel_IDs", "Chip_IDs", "Die_IDs", "Plane_IDs"];
 
 const UNIFORM: &[(&str, &str)] = &[("pattern.access", "\"uniform\"")];
 
@@ -162,29 +162,29 @@ const LARGEST: u64 = u32::MAX as u64;
 
 /// Where traces of flows are looked for, and where the workload file will stand.
 #[derive(Clone, Debug)]
-pub(super) struct Trace {
+pub(crate) struct Trace {
     /// The file of the flows.
-    pub(super) file: String,
-    pub(super) folder: PathBuf,
+    pub(crate) file: String,
+    pub(crate) folder: PathBuf,
     /// Where the workload file will stand.
-    pub(super) out: PathBuf,
+    pub(crate) out: PathBuf,
 }
 
 /// A flow, and what its keys depend on.
 #[derive(Clone, Debug)]
-pub(super) struct Flow {
-    pub(super) group: Group,
-    pub(super) facts: Facts,
-    pub(super) trace: Trace,
+pub(crate) struct Flow {
+    pub(crate) group: Group,
+    pub(crate) facts: Facts,
+    pub(crate) trace: Trace,
     /// Start and length of its addresses in percent of the device.
-    pub(super) range: (f64, f64),
+    pub(crate) range: (f64, f64),
     /// Time after which the scenario ends, in nanoseconds; 0: none.
-    pub(super) stop: u64,
+    pub(crate) stop: u64,
 }
 
 impl Flow {
     /// Reads all keys.
-    pub(super) fn read(&self, is_trace: bool, found: &mut Found) {
+    pub(crate) fn read(&self, is_trace: bool, found: &mut Found) {
         let has = |name: &str| self.group.entries.iter().any(|entry| entry.name == name);
         if is_trace {
             // MQSim moves addresses behind the end of a flow's range into it.
@@ -391,7 +391,7 @@ fn share(flow: &Flow, percent: &Value<'_>) -> Outcome {
 }
 
 /// The numbers of a list of ids.
-pub(super) fn ids(entry: &Entry) -> Option<Vec<u64>> {
+pub(crate) fn ids(entry: &Entry) -> Option<Vec<u64>> {
     let mut ids: Vec<u64> =
         entry.value.split(',').map(|id| id.trim().parse().ok()).collect::<Option<_>>()?;
     ids.sort_unstable();

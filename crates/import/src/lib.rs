@@ -1,4 +1,10 @@
-//! `flashyard import`: configurations of other simulators as files of this one.
+//! Configurations of other simulators as files of this one: what `flashyard import` does, without
+//! its screen and without a file written. [`mqsim`] reads MQSim's files and returns the texts of a
+//! device file and of workload files, and what became of each key.
+//!
+//! `xml` reads the files. `device`, `flash` and `flow` have tables of keys (`table`): a row says
+//! what a key becomes here. `workload` writes scenarios, `facts` has what several keys depend on,
+//! `found` lists what became of each key.
 
 mod device;
 mod facts;
@@ -9,10 +15,7 @@ mod table;
 mod workload;
 mod xml;
 
-use crate::args::ImportArgs;
-use crate::output::unfinished::Folder;
-use crate::output::{WholeFile, print};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use facts::Facts;
 use flashyard_run::device::{Origin, read_text_of};
 use flashyard_run::error::wrong;
@@ -20,13 +23,14 @@ use flashyard_run::workload_file;
 use flashyard_sim::config::{DeviceKeys, Settings};
 use flashyard_sim::own::OwnParts;
 use flow::Trace;
+pub use found::{Fates, Row};
 use found::{Found, quoted};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use xml::Group;
 
 /// The preset that imported devices are based on: what MQSim does that its file does not say.
-const BASE: &str = "mqsim-default";
+pub const BASE: &str = "mqsim-default";
 
 /// Sections of a device file in their order.
 const SECTIONS: [&str; 13] = [
@@ -49,14 +53,61 @@ const SECTIONS: [&str; 13] = [
 const DEVICE: &str = "Execution_Parameter_Set";
 const WORKLOAD: &str = "MQSim_IO_Scenarios";
 
-/// A file that is written: its name and its text.
-type Written = (String, String);
+/// A file: its name and its text.
+pub type Written = (String, String);
 
-/// Runs `flashyard import`.
-pub(crate) fn run(args: &ImportArgs, own: &OwnParts) -> Result<()> {
-    let ImportArgs { files, out, .. } = args;
-    let mut device: Option<(&str, Group)> = None;
-    let mut workload: Option<(&str, Group)> = None;
+/// What files of another simulator became.
+#[derive(Clone, Debug, Default)]
+pub struct Imported {
+    /// The device file, if a device was read.
+    pub device: Option<Written>,
+    /// The workload files.
+    pub workloads: Vec<Written>,
+    /// What became of each key.
+    pub fates: Vec<Fates>,
+}
+
+/// Reads a device, a workload or both of MQSim. The files that they become are for the folder
+/// `out`: paths of traces are relative to it.
+pub fn mqsim(files: &[String], out: &Path, own: &OwnParts) -> Result<Imported> {
+    let [device, workload] = read(files)?;
+    let flows = workload::flows(workload.as_ref().map(|(_, root)| root));
+    let empty = Group::default();
+    let facts = Facts::new(device.as_ref().map_or(&empty, |(_, root)| root), flows);
+    let mut imported = Imported::default();
+    if let Some((file, root)) = &device {
+        let found = device::device(root, &facts);
+        refuse(&found)?;
+        let name = format!("{}.toml", stem(file));
+        let text = device_text(file, &found);
+        check_device(&name, &text, &found, own)?;
+        imported.device = Some((name, text));
+        imported.fates.extend(found.fates(file, &format!("as in {BASE}")));
+    }
+    if let Some((file, root)) = &workload {
+        let folder = Path::new(file).parent().unwrap_or_else(|| Path::new("")).to_path_buf();
+        let trace = Trace { file: base_name(file), folder, out: out.to_path_buf() };
+        let (texts, found) = workload::read(root, &facts, &trace);
+        refuse(&found)?;
+        let mut stem = stem(file);
+        if device.as_ref().is_some_and(|(other, _)| self::stem(other) == stem) {
+            stem += "-workload";
+        }
+        let count = texts.len();
+        for (index, text) in texts.into_iter().enumerate() {
+            let number = if count == 1 { String::new() } else { format!("-{}", index + 1) };
+            let name = format!("{stem}{number}.toml");
+            check_workload(&out.join(&name), &text)?;
+            imported.workloads.push((name, text));
+        }
+        imported.fates.extend(found.fates(file, "as the keys of Flashyard are by default"));
+    }
+    Ok(imported)
+}
+
+/// The device and the workload among the files.
+fn read(files: &[String]) -> Result<[Option<(&str, Group)>; 2]> {
+    let [mut device, mut workload] = [None, None];
     for file in files {
         let root = xml::read(file)?;
         let slot = match root.name.as_str() {
@@ -72,63 +123,10 @@ pub(crate) fn run(args: &ImportArgs, own: &OwnParts) -> Result<()> {
         }
         *slot = Some((file.as_str(), root));
     }
-    let out = out.clone().unwrap_or_else(|| PathBuf::from("."));
-    let flows = workload::flows(workload.as_ref().map(|(_, root)| root));
-    let empty = Group::default();
-    let facts = Facts::new(device.as_ref().map_or(&empty, |(_, root)| root), flows);
-    let mut files: Vec<Written> = Vec::new();
-    let mut lists = String::new();
-    if let Some((file, root)) = &device {
-        let found = device::device(root, &facts);
-        refuse(&found)?;
-        let name = format!("{}.toml", stem(file));
-        let text = device_text(file, &found);
-        check_device(&name, &text, &found, own)?;
-        files.push((name, text));
-        lists += &found.list(file, &format!("as in {BASE}"));
-    }
-    if let Some((file, root)) = &workload {
-        let folder = Path::new(file).parent().unwrap_or_else(|| Path::new("")).to_path_buf();
-        let trace = Trace { file: base_name(file), folder, out: out.clone() };
-        let (texts, found) = workload::read(root, &facts, &trace);
-        refuse(&found)?;
-        let mut stem = stem(file);
-        if device.as_ref().is_some_and(|(other, _)| self::stem(other) == stem) {
-            stem += "-workload";
-        }
-        let count = texts.len();
-        for (index, text) in texts.into_iter().enumerate() {
-            let number = if count == 1 { String::new() } else { format!("-{}", index + 1) };
-            let name = format!("{stem}{number}.toml");
-            check_workload(&out.join(&name), &text)?;
-            files.push((name, text));
-        }
-        lists += &found.list(file, "as the keys of Flashyard are by default");
-    }
-    write(&out, &files)?;
-    print(&(said(&out, &files, device.is_some()) + &lists))
+    Ok([device, workload])
 }
 
-/// What was written, and what to do with it.
-fn said(out: &Path, files: &[Written], has_device: bool) -> String {
-    let path = |name: &str| out.join(name).to_string_lossy().trim_start_matches("./").to_string();
-    let mut text = String::new();
-    for (name, _) in files {
-        let _ = writeln!(text, "{}: written", path(name));
-    }
-    text += "\nRun it:\n";
-    let device = if has_device { path(&files[0].0) } else { BASE.to_string() };
-    let workloads = &files[usize::from(has_device)..];
-    if workloads.is_empty() {
-        let _ = writeln!(text, "    flashyard run {device} WORKLOAD");
-    }
-    for (name, _) in workloads {
-        let _ = writeln!(text, "    flashyard run {device} {}", path(name));
-    }
-    text
-}
-
-/// Ends the command with all problems of a file.
+/// An error with all problems of a file, if it has some.
 fn refuse(found: &Found) -> Result<()> {
     if found.problems.is_empty() { Ok(()) } else { Err(wrong(&found.problems.join("\n"))) }
 }
@@ -198,14 +196,4 @@ fn check_workload(path: &Path, text: &str) -> Result<()> {
         said = experiment.contradictions();
     }
     if said.is_empty() { Ok(()) } else { Err(wrong(&said.join("\n"))) }
-}
-
-/// Writes all files or none.
-fn write(out: &Path, files: &[Written]) -> Result<()> {
-    let folder = Folder::create(out).with_context(|| format!("{}", out.display()))?;
-    let write = |(name, text): &Written| WholeFile::of(&out.join(name), text);
-    let files = files.iter().map(write).collect::<Result<Vec<_>>>()?;
-    files.into_iter().try_for_each(WholeFile::finish)?;
-    folder.keep();
-    Ok(())
 }

@@ -1,19 +1,17 @@
 //! What was found in files of MQSim: what became of each key, the keys that are written, problems.
 
-use super::xml::{Entry, Group};
-use crate::output::text::headed;
+use crate::xml::{Entry, Group};
 use flashyard_sim::config::nearest;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::str::FromStr;
 
 /// Digits behind the point of a share that a key can hold.
-pub(super) const FRACTION: usize = 4;
+pub(crate) const FRACTION: usize = 4;
 
 /// What became of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Fate {
+pub(crate) enum Fate {
     Taken,
     Changed,
     /// MQSim ignores it, too.
@@ -34,14 +32,14 @@ impl Fate {
 }
 
 /// What became of a key: its fate, the keys that are written, and why it is so.
-pub(super) struct Outcome {
-    pub(super) fate: Fate,
-    pub(super) keys: Vec<(&'static str, String)>,
-    pub(super) why: Cow<'static, str>,
+pub(crate) struct Outcome {
+    pub(crate) fate: Fate,
+    pub(crate) keys: Vec<(&'static str, String)>,
+    pub(crate) why: Cow<'static, str>,
 }
 
 impl Outcome {
-    pub(super) fn new(
+    pub(crate) fn new(
         fate: Fate,
         keys: &[(&'static str, String)],
         why: impl Into<Cow<'static, str>>,
@@ -52,7 +50,7 @@ impl Outcome {
 
 /// A key of MQSim and what became of it.
 #[derive(Clone, Debug)]
-struct Row {
+struct Entered {
     fate: Fate,
     line: u32,
     name: String,
@@ -62,29 +60,47 @@ struct Row {
 
 /// A key of a file that is written.
 #[derive(Clone, Debug)]
-pub(super) struct Setting {
-    pub(super) path: String,
+pub(crate) struct Setting {
+    pub(crate) path: String,
     /// As TOML has it.
-    pub(super) value: String,
+    pub(crate) value: String,
     /// The names of the keys that it comes from.
-    pub(super) from: Vec<String>,
+    pub(crate) from: Vec<String>,
     /// Where the first of them stands.
-    pub(super) place: String,
+    pub(crate) place: String,
+}
+
+/// Keys of a file that had the same fate.
+#[derive(Clone, Debug)]
+pub struct Fates {
+    /// What became of them, and the file.
+    pub title: String,
+    /// The keys in the order of the file.
+    pub rows: Vec<Row>,
+}
+
+/// What became of one key.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The line of the file in which the key stands first; of a row of all absent keys none.
+    pub line: Option<u32>,
+    /// The key, its value, and what it became.
+    pub text: String,
 }
 
 /// What was found in a file.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Found {
-    pub(super) settings: Vec<Setting>,
-    pub(super) problems: Vec<String>,
-    rows: Vec<Row>,
+pub(crate) struct Found {
+    pub(crate) settings: Vec<Setting>,
+    pub(crate) problems: Vec<String>,
+    rows: Vec<Entered>,
     /// Keys that a group may have and has not.
     absent: Vec<String>,
 }
 
 impl Found {
     /// Notes what became of a key.
-    pub(super) fn add(&mut self, entry: &Entry, Outcome { fate, keys, why }: &Outcome) {
+    pub(crate) fn add(&mut self, entry: &Entry, Outcome { fate, keys, why }: &Outcome) {
         if *fate == Fate::Wrong {
             return self.problem(entry, why);
         }
@@ -92,12 +108,12 @@ impl Found {
             keys.iter().map(|(path, value)| format!("{path} = {value}")).collect();
         said.extend((!why.is_empty()).then(|| why.to_string()));
         let Entry { name, value, line, .. } = entry.clone();
-        self.rows.push(Row { fate: *fate, line, name, value, said: said.join("; ") });
+        self.rows.push(Entered { fate: *fate, line, name, value, said: said.join("; ") });
         self.set(entry, keys);
     }
 
     /// Keys that follow from several of MQSim's, which are listed where they stand.
-    pub(super) fn set(&mut self, entry: &Entry, keys: &[(&str, String)]) {
+    pub(crate) fn set(&mut self, entry: &Entry, keys: &[(&str, String)]) {
         for (path, value) in keys {
             let place = entry.place.clone();
             match self.settings.iter_mut().find(|setting| setting.path == *path) {
@@ -116,13 +132,13 @@ impl Found {
     }
 
     /// Something is wrong with the value of a key.
-    pub(super) fn problem(&mut self, entry: &Entry, what: &str) {
+    pub(crate) fn problem(&mut self, entry: &Entry, what: &str) {
         let Entry { name, value, place, .. } = entry;
         self.problems.push(format!("{place}: {name}: {value}: {what}"));
     }
 
     /// A whole number in a range. 0 after a problem.
-    pub(super) fn whole(&mut self, entry: &Entry, least: u64, greatest: u64) -> u64 {
+    pub(crate) fn whole(&mut self, entry: &Entry, least: u64, greatest: u64) -> u64 {
         match entry.value.parse() {
             Ok(number) if (least..=greatest).contains(&number) => return number,
             Ok(_) => self.problem(entry, &format!("it is not in {least}..{greatest}")),
@@ -132,7 +148,7 @@ impl Found {
     }
 
     /// A number from `least` to `greatest`. 0 after a problem.
-    pub(super) fn real(&mut self, entry: &Entry, least: f64, greatest: f64) -> f64 {
+    pub(crate) fn real(&mut self, entry: &Entry, least: f64, greatest: f64) -> f64 {
         match f64::from_str(&entry.value) {
             Ok(number) if (least..=greatest).contains(&number) => return number,
             Ok(_) => self.problem(entry, &format!("it is not in {least}..{greatest}")),
@@ -141,7 +157,7 @@ impl Found {
         0.0
     }
 
-    pub(super) fn truth(&mut self, entry: &Entry) -> bool {
+    pub(crate) fn truth(&mut self, entry: &Entry) -> bool {
         let value = entry.value.to_ascii_lowercase();
         if value != "true" && value != "false" {
             self.problem(entry, "true or false is needed");
@@ -150,7 +166,7 @@ impl Found {
     }
 
     /// One of these words, in capital letters. The first one after a problem.
-    pub(super) fn word<'a>(&mut self, entry: &Entry, words: &[&'a str]) -> &'a str {
+    pub(crate) fn word<'a>(&mut self, entry: &Entry, words: &[&'a str]) -> &'a str {
         let known = words.iter().find(|word| word.eq_ignore_ascii_case(&entry.value));
         known.copied().unwrap_or_else(|| {
             let near = nearest(&entry.value.to_ascii_uppercase(), words.iter().copied());
@@ -160,7 +176,7 @@ impl Found {
     }
 
     /// An entry of a group that has none of this name.
-    pub(super) fn unknown(&mut self, entry: &Entry, group: &Group, names: &[&str]) {
+    pub(crate) fn unknown(&mut self, entry: &Entry, group: &Group, names: &[&str]) {
         let Entry { name, place, .. } = entry;
         let near = nearest(name, names.iter().copied());
         let what = format!("MQSim has no such key in {}{near}", group.name);
@@ -168,7 +184,7 @@ impl Found {
     }
 
     /// Notes which of the names a group lacks, and groups that have no place in it.
-    pub(super) fn check(&mut self, group: &Group, names: &[&str], groups: &[&str]) {
+    pub(crate) fn check(&mut self, group: &Group, names: &[&str], groups: &[&str]) {
         let has = |name: &str| group.entries.iter().any(|entry| entry.name == name);
         let absent = names.iter().filter(|name| !has(name)).map(|name| (*name).to_string());
         self.absent.extend(absent);
@@ -186,40 +202,37 @@ impl Found {
     }
 
     /// Adds what was found elsewhere in the same file, but not its settings.
-    pub(super) fn join(&mut self, other: Self) {
+    pub(crate) fn join(&mut self, other: Self) {
         self.problems.extend(other.problems);
         self.rows.extend(other.rows);
         self.absent.extend(other.absent);
     }
 
-    /// The list of all keys, with `instead` for those that are not in the file.
-    pub(super) fn list(&self, file: &str, instead: &str) -> String {
-        let mut text = String::new();
+    /// What became of all keys; `instead` says what holds for those that are not in the file.
+    pub(crate) fn fates(&self, file: &str, instead: &str) -> Vec<Fates> {
+        let mut all = Vec::new();
         for (fate, title) in Fate::ALL {
-            let rows = self.of(fate);
-            if rows.is_empty() {
-                continue;
-            }
-            let _ = writeln!(text, "\n{title} ({file}, line and key):");
-            for ((name, value, said), lines) in rows {
-                let line = lines.first().copied().unwrap_or_default();
+            let rows = self.of(fate).into_iter().map(|((name, value, said), lines)| {
                 let more = match lines.len() {
                     1 => String::new(),
                     count => format!(" ({} more)", count - 1),
                 };
                 let said = if said.is_empty() { said } else { format!(": {said}") };
-                let said = format!("{name} = {value}{more}{said}");
-                text += &headed(&format!("{line:>5}  "), &said, "           ");
-            }
+                Row { line: lines.first().copied(), text: format!("{name} = {value}{more}{said}") }
+            });
+            all.push(Fates {
+                title: format!("{title} ({file}, line and key)"),
+                rows: rows.collect(),
+            });
         }
         let mut absent = self.absent.clone();
         absent.sort();
         absent.dedup();
-        if !absent.is_empty() {
-            let _ = writeln!(text, "\nNot in {file}, and so {instead}:");
-            text += &headed("       ", &absent.join(", "), "       ");
-        }
-        text
+        let row = (!absent.is_empty()).then(|| Row { line: None, text: absent.join(", ") });
+        let title = format!("Not in {file}, and so {instead}");
+        all.push(Fates { title, rows: row.into_iter().collect() });
+        all.retain(|fates| !fates.rows.is_empty());
+        all
     }
 
     /// Rows of one fate in the order of the file; equal ones of several flows are one.
@@ -239,12 +252,12 @@ impl Found {
 }
 
 /// A whole number in thousandths of the unit that is written: 1500 is 1.5.
-pub(super) fn thousandths(number: u64) -> String {
+pub(crate) fn thousandths(number: u64) -> String {
     decimal(number as f64 / 1_000.0, 3)
 }
 
 /// A number with at most so many digits behind the point.
-pub(super) fn decimal(number: f64, digits: usize) -> String {
+pub(crate) fn decimal(number: f64, digits: usize) -> String {
     let text = format!("{number:.digits$}");
     if digits == 0 {
         return text;
@@ -253,7 +266,7 @@ pub(super) fn decimal(number: f64, digits: usize) -> String {
 }
 
 /// A word as TOML has it.
-pub(super) fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     toml_edit::Value::from(word).to_string()
 }
 
@@ -263,6 +276,6 @@ pub(super) fn quoted(word: &str) -> String {
     clippy::cast_sign_loss,
     reason = "`as` saturates, and limits are checked where the number is used"
 )]
-pub(super) fn whole(number: f64) -> u64 {
+pub(crate) fn whole(number: f64) -> u64 {
     number as u64
 }

@@ -1,10 +1,10 @@
 //! MQSim's workload.xml: scenarios of flows as workload files with streams.
 
-use super::facts::{Facts, Flows};
-use super::flow::{Flow, IDS, Trace, ids};
-use super::found::{Found, decimal};
-use super::table::read_outer;
-use super::xml::Group;
+use crate::facts::{Facts, Flows};
+use crate::flow::{Flow, IDS, Trace, ids};
+use crate::found::{Found, decimal};
+use crate::table::read_outer;
+use crate::xml::Group;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ const SYNTHETIC: &str = "IO_Flow_Parameter_Set_Synthetic";
 const TRACE: &str = "IO_Flow_Parameter_Set_Trace_Based";
 
 /// What all flows of a file say together about the device.
-pub(super) fn flows(root: Option<&Group>) -> Flows {
+pub(crate) fn flows(root: Option<&Group>) -> Flows {
     let Some(root) = root else {
         return Flows { most: 1, write_cache: true, occupancy: None };
     };
@@ -35,7 +35,7 @@ pub(super) fn flows(root: Option<&Group>) -> Flows {
 }
 
 /// The workload files, in the order of the scenarios, and what became of all keys.
-pub(super) fn read(root: &Group, facts: &Facts, trace: &Trace) -> (Vec<String>, Found) {
+pub(crate) fn read(root: &Group, facts: &Facts, trace: &Trace) -> (Vec<String>, Found) {
     let mut found = Found::default();
     read_outer(root, &["IO_Scenario"], &mut found);
     if root.groups.is_empty() {

@@ -1,14 +1,14 @@
 //! MQSim's `Flash_Parameter_Set`: the shape and the times of dies.
 
-use super::facts::Facts;
-use super::found::Fate::Idle;
-use super::found::{Outcome, thousandths};
-use super::table::Becomes::{Always, By, Same, Us};
-use super::table::Kind::{Whole, WholeBy, Word};
-use super::table::{Key, Value, changed, idle, key, optional, taken, taken_as};
+use crate::facts::Facts;
+use crate::found::Fate::Idle;
+use crate::found::{Outcome, thousandths};
+use crate::table::Becomes::{Always, By, Same, Us};
+use crate::table::Kind::{Whole, WholeBy, Word};
+use crate::table::{Key, Value, changed, idle, key, optional, taken, taken_as};
 
 /// Why nothing of MQSim's is ever suspended.
-pub(super) const NO_SUSPENSION: &str = "its scheduler never suspends a command";
+pub(crate) const NO_SUSPENSION: &str = "its scheduler never suspends a command";
 
 /// Longest time of an operation, in nanoseconds.
 const LONGEST: u64 = 4_000_000_000_000;
@@ -20,7 +20,7 @@ const READ: [&str; 3] = ["nand.read_us", "nand.read_2_us", "nand.read_3_us"];
 const PROGRAM: [&str; 3] = ["nand.program_us", "nand.program_2_us", "nand.program_3_us"];
 
 /// The keys; the last one is of older versions.
-pub(super) const FLASH: &[Key<Facts>] = &[
+pub(crate) const FLASH: &[Key<Facts>] = &[
     key(
         "Flash_Technology",
         Word(&["SLC", "MLC", "TLC"]),

@@ -1,11 +1,11 @@
 //! Tables of MQSim's keys: what the value of each may be, and what becomes of it.
 
-use super::found::{Fate, Found, Outcome, quoted, thousandths};
-use super::xml::{Entry, Group};
+use crate::found::{Fate, Found, Outcome, quoted, thousandths};
+use crate::xml::{Entry, Group};
 use std::borrow::Cow;
 
 /// What the value of a key may be; what it depends on is `C`.
-pub(super) enum Kind<C> {
+pub(crate) enum Kind<C> {
     /// A whole number in a range.
     Whole(u64, u64),
     /// The same, where the range depends on other keys.
@@ -20,11 +20,11 @@ pub(super) enum Kind<C> {
 }
 
 /// What becomes of a word: the word, its fate, keys that are written as TOML has them, and why.
-pub(super) type OfWord =
+pub(crate) type OfWord =
     (&'static str, Fate, &'static [(&'static str, &'static str)], &'static str);
 
 /// What becomes of a key.
-pub(super) enum Becomes<C> {
+pub(crate) enum Becomes<C> {
     /// The key of this name has the same value here.
     Same(&'static str),
     /// The same in thousandths: MQSim has nanoseconds, the key microseconds.
@@ -38,7 +38,7 @@ pub(super) enum Becomes<C> {
 }
 
 /// A key of MQSim.
-pub(super) struct Key<C> {
+pub(crate) struct Key<C> {
     name: &'static str,
     kind: Kind<C>,
     becomes: Becomes<C>,
@@ -47,42 +47,42 @@ pub(super) struct Key<C> {
 }
 
 /// A key that is in every file of MQSim's last version.
-pub(super) const fn key<C>(name: &'static str, kind: Kind<C>, becomes: Becomes<C>) -> Key<C> {
+pub(crate) const fn key<C>(name: &'static str, kind: Kind<C>, becomes: Becomes<C>) -> Key<C> {
     Key { name, kind, becomes, is_optional: false }
 }
 
 /// A key whose words have a row each.
-pub(super) const fn words<C>(name: &'static str, rows: &'static [OfWord]) -> Key<C> {
+pub(crate) const fn words<C>(name: &'static str, rows: &'static [OfWord]) -> Key<C> {
     key(name, Kind::Text, Becomes::Words(rows))
 }
 
 /// A key that is not missed.
-pub(super) const fn optional<C>(name: &'static str, kind: Kind<C>, becomes: Becomes<C>) -> Key<C> {
+pub(crate) const fn optional<C>(name: &'static str, kind: Kind<C>, becomes: Becomes<C>) -> Key<C> {
     Key { is_optional: true, ..key(name, kind, becomes) }
 }
 
 /// The value of a key, read as its kind says. What is no such value is 0, false or the first word;
 /// it was told as a problem.
-pub(super) struct Value<'a> {
-    pub(super) entry: &'a Entry,
-    pub(super) whole: u64,
-    pub(super) real: f64,
-    pub(super) truth: bool,
-    pub(super) word: &'static str,
+pub(crate) struct Value<'a> {
+    pub(crate) entry: &'a Entry,
+    pub(crate) whole: u64,
+    pub(crate) real: f64,
+    pub(crate) truth: bool,
+    pub(crate) word: &'static str,
 }
 
 /// The key means the same here.
-pub(super) fn taken(keys: &[(&'static str, String)]) -> Outcome {
+pub(crate) fn taken(keys: &[(&'static str, String)]) -> Outcome {
     Outcome::new(Fate::Taken, keys, "")
 }
 
 /// The key needs no other one here.
-pub(super) fn taken_as(what: impl Into<Cow<'static, str>>) -> Outcome {
+pub(crate) fn taken_as(what: impl Into<Cow<'static, str>>) -> Outcome {
     Outcome::new(Fate::Taken, &[], what)
 }
 
 /// The key becomes something else.
-pub(super) fn changed(
+pub(crate) fn changed(
     keys: &[(&'static str, String)],
     why: impl Into<Cow<'static, str>>,
 ) -> Outcome {
@@ -90,17 +90,17 @@ pub(super) fn changed(
 }
 
 /// MQSim ignores the key.
-pub(super) fn idle(why: &'static str) -> Outcome {
+pub(crate) fn idle(why: &'static str) -> Outcome {
     Outcome::new(Fate::Idle, &[], why)
 }
 
 /// The key has no counterpart here.
-pub(super) fn missing(why: &'static str) -> Outcome {
+pub(crate) fn missing(why: &'static str) -> Outcome {
     Outcome::new(Fate::Missing, &[], why)
 }
 
 /// The value is one that MQSim itself could not use.
-pub(super) fn wrong(what: &'static str) -> Outcome {
+pub(crate) fn wrong(what: &'static str) -> Outcome {
     Outcome::new(Fate::Wrong, &[], what)
 }
 
@@ -150,7 +150,7 @@ impl<C> Key<C> {
 
 /// Reads all entries of a group, and notes which keys of the tables it lacks. It may have `groups`
 /// inside.
-pub(super) fn read<C>(
+pub(crate) fn read<C>(
     group: &Group,
     tables: &[&[Key<C>]],
     groups: &[&str],
@@ -170,6 +170,6 @@ pub(super) fn read<C>(
 }
 
 /// Reads a group that has nothing but `groups` inside.
-pub(super) fn read_outer(group: &Group, groups: &[&str], found: &mut Found) {
+pub(crate) fn read_outer(group: &Group, groups: &[&str], found: &mut Found) {
     read::<()>(group, &[], groups, &(), found);
 }
