@@ -28,6 +28,11 @@ pub trait Runs: Sync {
     fn skip(&self) {}
 }
 
+/// Shows work. It is called with the label of the work, the name of its pieces and their lengths,
+/// and returns what hears how far they are. Work of one piece has no name for pieces. Work that is
+/// dropped is over.
+pub type Watch<'a> = &'a (dyn Fn(&str, &'static str, Vec<f64>) -> Box<dyn Runs> + Sync);
+
 impl Runs for () {
     fn begin(&self, _: usize) -> Box<dyn Listener> {
         Box::new(())

@@ -129,6 +129,11 @@ impl Progress {
     }
 }
 
+/// Shows work that a library does.
+pub(crate) fn watch(label: &str, unit: &'static str, weights: Vec<f64>) -> Box<dyn Runs> {
+    Box::new(Progress::weighted(label, unit, weights))
+}
+
 impl Runs for Progress {
     fn begin(&self, place: usize) -> Box<dyn Listener> {
         Box::new(self.part(self.weights.get(place).copied().unwrap_or(1.0)))

@@ -1,19 +1,19 @@
 //! The lab spare-space: the least over-provisioning that keeps a goal.
 
-use super::answer::Answer;
-use super::runs::{self, amplification};
-use super::template::{Written, fill, mixed, state_seed};
-use super::verdict::Verdict;
-use crate::args::lab::{CheckArgs, Lab};
-use crate::output::table::{render, table};
+use crate::answer::Answer;
+use crate::lab::{Check, Lab};
+use crate::runs::{self, amplification};
+use crate::template::{Written, fill, mixed, state_seed};
+use crate::verdict::{Table, Verdict};
 use anyhow::Result;
+use flashyard_run::meter::Watch;
 use flashyard_run::plan::Plan;
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::report::Report;
 
-const DEVICE: &str = include_str!("../../labs/spare-space/device.toml");
-const WORKLOAD: &str = include_str!("../../labs/spare-space/workload.toml");
-const ANSWER: &str = include_str!("../../labs/spare-space/answer.toml");
+const DEVICE: &str = include_str!("../labs/spare-space/device.toml");
+const WORKLOAD: &str = include_str!("../labs/spare-space/workload.toml");
+const ANSWER: &str = include_str!("../labs/spare-space/answer.toml");
 
 /// The answers.
 const KEYS: [&str; 4] =
@@ -51,7 +51,7 @@ fn task(seed: u64) -> (String, &'static str) {
 }
 
 /// What `lab start` writes, and what comes next.
-pub(super) fn files(seed: u64) -> (Vec<Written>, String) {
+pub(crate) fn files(seed: u64) -> (Vec<Written>, String) {
     let (device, workload) = task(seed);
     let goal = format!("{:.1}", goal(seed));
     let answer = fill(ANSWER, &[("seed", seed.to_string()), ("goal", goal.clone())]);
@@ -78,15 +78,15 @@ fn inputs(own: &OwnParts, seed: u64, spare: u64) -> Result<Plan> {
 }
 
 /// Judges the answers of a file.
-pub(super) fn check(args: &CheckArgs, own: &OwnParts) -> Result<()> {
-    let answer = Answer::read(&args.answer, &KEYS)?;
-    let seed = answer.seed(args.seed)?;
+pub(crate) fn check(check: &Check<'_>, own: &OwnParts, watch: Watch<'_>) -> Result<Verdict> {
+    let answer = Answer::read(check.answer, &KEYS)?;
+    let seed = answer.seed(check.seed)?;
     let spare = answer.whole(KEYS[1], LEAST..=MOST)?;
     let predicted = answer.number(KEYS[2], 1.0..=1_000.0)?;
     let pages = answer.number(KEYS[3], 0.0..=64.0)?;
     let steps: Vec<u64> = (spare - LOWER..=spare).rev().collect();
     let all = steps.iter().map(|spare| inputs(own, seed, *spare)).collect::<Result<Vec<_>>>()?;
-    let found = runs::all(all, true)?.into_iter().collect::<Result<Vec<Report>>>()?;
+    let found = runs::all(all, true, watch)?.into_iter().collect::<Result<Vec<Report>>>()?;
     let goal = goal(seed);
     let mut verdict = Verdict::new(Lab::SpareSpace, seed);
     let measured = amplification(&found[0]);
@@ -109,7 +109,7 @@ pub(super) fn check(args: &CheckArgs, own: &OwnParts) -> Result<()> {
         &format!("your {pages} is within {NEAR} % of the mean valid pages of a victim"),
         "A victim with u of its pages valid is erased for 1 - u of them",
     );
-    verdict.finish(&shown(&steps, &found))
+    Ok(verdict.with(shown(&steps, &found)))
 }
 
 /// Whether a prediction is near what was measured.
@@ -118,16 +118,16 @@ fn near(predicted: f64, measured: f64) -> bool {
 }
 
 /// The figures of all runs.
-fn shown(steps: &[u64], found: &[Report]) -> String {
+fn shown(steps: &[u64], found: &[Report]) -> Table {
     let header = ["over-provisioning", "write amplification", "p99.9 of writes, ms", "IOPS"];
-    let mut table = table(&header);
+    let mut table = Table::new(&header);
     for (spare, report) in steps.iter().zip(found) {
-        table.add_row([
+        table.add([
             format!("{spare} %"),
             format!("{:.3}", amplification(report)),
             format!("{:.1}", report.latency_ns["write"].p999.unwrap_or(0) as f64 / 1e6),
             format!("{:.0}", report.throughput.iops.unwrap_or(0.0)),
         ]);
     }
-    render(&table)
+    table
 }

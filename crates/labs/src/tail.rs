@@ -1,15 +1,14 @@
 //! The lab slow-tail: what slow reads wait behind, and one setting that helps.
 
-use super::answer::Answer;
-use super::runs::{self, amplification};
-use super::template::{Written, fill, mixed, state_seed};
-use super::verdict::Verdict;
-use crate::args::lab::{CheckArgs, Lab};
-use crate::output::table::{render, table};
-use crate::progress::Progress;
+use crate::answer::Answer;
+use crate::lab::{Check, Lab};
+use crate::runs::{self, amplification};
+use crate::template::{Written, fill, mixed, state_seed};
+use crate::verdict::{Table, Verdict};
 use anyhow::Result;
 use flashyard_core::command::{Op, Purpose};
 use flashyard_run::error::wrong;
+use flashyard_run::meter::Watch;
 use flashyard_run::plan::Plan;
 use flashyard_run::why::blamed::{Behind, SlowReads, slow_reads};
 use flashyard_sim::metrics::parts::Part;
@@ -17,9 +16,9 @@ use flashyard_sim::own::OwnParts;
 use flashyard_sim::report::Report;
 use std::collections::BTreeMap;
 
-const DEVICE: &str = include_str!("../../labs/slow-tail/device.toml");
-const WORKLOAD: &str = include_str!("../../labs/slow-tail/workload.toml");
-const ANSWER: &str = include_str!("../../labs/slow-tail/answer.toml");
+const DEVICE: &str = include_str!("../labs/slow-tail/device.toml");
+const WORKLOAD: &str = include_str!("../labs/slow-tail/workload.toml");
+const ANSWER: &str = include_str!("../labs/slow-tail/answer.toml");
 
 /// The percentile, in parts of 10,000.
 const PERCENTILE: u64 = 9_990;
@@ -77,7 +76,7 @@ fn task(seed: u64) -> (String, String) {
 }
 
 /// What `lab start` writes, and what comes next.
-pub(super) fn files(seed: u64) -> (Vec<Written>, String) {
+pub(crate) fn files(seed: u64) -> (Vec<Written>, String) {
     let (device, workload) = task(seed);
     let answer = fill(ANSWER, &[("seed", seed.to_string()), ("goal", GOAL_US.to_string())]);
     let files = vec![("device.toml", device), ("workload.toml", workload), ("answer.toml", answer)];
@@ -149,28 +148,28 @@ impl Answers {
 }
 
 /// Judges the answers of a file.
-pub(super) fn check(args: &CheckArgs, own: &OwnParts) -> Result<()> {
-    let answer = Answer::read(&args.answer, &KEYS)?;
-    let seed = answer.seed(args.seed)?;
+pub(crate) fn check(check: &Check<'_>, own: &OwnParts, watch: Watch<'_>) -> Result<Verdict> {
+    let answer = Answer::read(check.answer, &KEYS)?;
+    let seed = answer.seed(check.seed)?;
     let answers = Answers::read(&answer)?;
     let before = inputs(own, seed, None)?;
     let after = inputs(own, seed, Some(&answers.change))?;
     // A value that the key cannot have is told before anything runs.
     after.settings()?;
     let slow = {
-        let progress = Progress::many("", "runs", 2);
-        slow_reads(&before, PERCENTILE, &progress)?
+        let progress = watch("", "runs", vec![1.0; 2]);
+        slow_reads(&before, PERCENTILE, &*progress)?
     };
     let mut verdict = Verdict::new(Lab::SlowTail, seed);
     judge_cause(&mut verdict, &answers, &slow);
-    let mut found = runs::all(vec![before, after], true)?.into_iter();
+    let mut found = runs::all(vec![before, after], true, watch)?.into_iter();
     let mut next = || found.next().unwrap_or_else(|| Err(wrong("it was not run")));
     let (before, after) = (next()?, next());
     match after {
-        Ok(after) => judge_change(verdict, &answers.change, &before, &after),
+        Ok(after) => Ok(judge_change(verdict, &answers.change, &before, &after)),
         Err(error) => {
             verdict.add(false, &format!("with {} the run fails: {error:#}", answers.change), "");
-            verdict.finish("")
+            Ok(verdict)
         }
     }
 }
@@ -210,7 +209,7 @@ fn judge_cause(verdict: &mut Verdict, answers: &Answers, slow: &SlowReads) {
 }
 
 /// The criteria about the change.
-fn judge_change(mut verdict: Verdict, change: &str, before: &Report, after: &Report) -> Result<()> {
+fn judge_change(mut verdict: Verdict, change: &str, before: &Report, after: &Report) -> Verdict {
     let p999 = |report: &Report| report.latency_ns["read"].p999.unwrap_or(0) as f64 / 1e3;
     let iops = |report: &Report| report.throughput.iops.unwrap_or(0.0);
     verdict.add(
@@ -232,14 +231,14 @@ fn judge_change(mut verdict: Verdict, change: &str, before: &Report, after: &Rep
         &format!("{change}: throughput shrinks by {loss:.1} %, at most {LIMIT} are allowed"),
         "",
     );
-    let mut table = table(&["", "p99.9 of reads, us", "write amplification", "IOPS"]);
+    let mut table = Table::new(&["", "p99.9 of reads, us", "write amplification", "IOPS"]);
     for (name, report) in [("as it is", before), (change, after)] {
-        table.add_row([
+        table.add([
             name.to_string(),
             format!("{:.1}", p999(report)),
             format!("{:.3}", amplification(report)),
             format!("{:.0}", iops(report)),
         ]);
     }
-    verdict.finish(&render(&table))
+    verdict.with(table)
 }

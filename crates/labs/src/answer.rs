@@ -6,7 +6,7 @@ use flashyard_sim::config::{Item, Table, line_of_item, nearest, parse_toml};
 use std::ops::RangeInclusive;
 
 /// A file with answers: keys and their values.
-pub(super) struct Answer {
+pub(crate) struct Answer {
     file: String,
     text: String,
     table: Table,
@@ -14,7 +14,7 @@ pub(super) struct Answer {
 
 impl Answer {
     /// Reads a file that has these keys and no others.
-    pub(super) fn read(file: &str, keys: &[&str]) -> Result<Self> {
+    pub(crate) fn read(file: &str, keys: &[&str]) -> Result<Self> {
         let text = read_text(file)?;
         let mut problems = Vec::new();
         let Some(document) = parse_toml(file, &text, &mut problems) else {
@@ -43,7 +43,7 @@ impl Answer {
     }
 
     /// The seed of the file, which must be the one that is given, if one is.
-    pub(super) fn seed(&self, given: Option<u64>) -> Result<u64> {
+    pub(crate) fn seed(&self, given: Option<u64>) -> Result<u64> {
         let item = self.item("seed")?;
         let seed = item.as_integer().and_then(|seed| u64::try_from(seed).ok());
         let place = self.place(item);
@@ -59,7 +59,7 @@ impl Answer {
     }
 
     /// One of several words; any word where there are none to choose from.
-    pub(super) fn word(&self, key: &str, words: &[&str]) -> Result<&str> {
+    pub(crate) fn word(&self, key: &str, words: &[&str]) -> Result<&str> {
         let item = self.item(key)?;
         let place = self.place(item);
         let text = item.as_str().ok_or_else(|| {
@@ -74,7 +74,7 @@ impl Answer {
     }
 
     /// A number in a range.
-    pub(super) fn number(&self, key: &str, range: RangeInclusive<f64>) -> Result<f64> {
+    pub(crate) fn number(&self, key: &str, range: RangeInclusive<f64>) -> Result<f64> {
         let item = self.item(key)?;
         let number = item.as_float().or_else(|| item.as_integer().map(|whole| whole as f64));
         number.filter(|number| range.contains(number)).ok_or_else(|| {
@@ -88,7 +88,7 @@ impl Answer {
     }
 
     /// A whole number in a range.
-    pub(super) fn whole(&self, key: &str, range: RangeInclusive<u64>) -> Result<u64> {
+    pub(crate) fn whole(&self, key: &str, range: RangeInclusive<u64>) -> Result<u64> {
         let item = self.item(key)?;
         let number = item.as_integer().and_then(|number| u64::try_from(number).ok());
         number.filter(|number| range.contains(number)).ok_or_else(|| {

@@ -1,20 +1,20 @@
 //! The lab gc-rule: a rule for victims, beside the built-in ones.
 
-use super::runs::{self, amplification};
-use super::template::{Written, fill, mixed, state_seed};
-use super::verdict::Verdict;
-use crate::args::lab::{CheckArgs, Lab};
-use crate::output::table::{render, table};
+use crate::lab::{Check, Lab};
+use crate::runs::{self, amplification};
+use crate::template::{Written, fill, mixed, state_seed};
+use crate::verdict::{Table, Verdict};
 use anyhow::Result;
 use flashyard_run::error::wrong;
+use flashyard_run::meter::Watch;
 use flashyard_run::plan::Plan;
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::parts::victim::VictimKeys;
 use flashyard_sim::report::Report;
 
-const DEVICE: &str = include_str!("../../labs/gc-rule/device.toml");
-const SKEWED: &str = include_str!("../../labs/gc-rule/skewed.toml");
-const UNIFORM: &str = include_str!("../../labs/gc-rule/uniform.toml");
+const DEVICE: &str = include_str!("../labs/gc-rule/device.toml");
+const SKEWED: &str = include_str!("../labs/gc-rule/skewed.toml");
+const UNIFORM: &str = include_str!("../labs/gc-rule/uniform.toml");
 
 /// The most write amplification under skewed writes, as a multiple of greedy's.
 const SKEWED_BAR: f64 = 0.77;
@@ -44,12 +44,12 @@ fn task(seed: u64, skewed: bool) -> (String, String) {
 }
 
 /// What `lab start` writes, and what comes next.
-pub(super) fn files(seed: u64) -> (Vec<Written>, String) {
+pub(crate) fn files(seed: u64) -> (Vec<Written>, String) {
     let ((skewed_device, skewed), (uniform_device, uniform)) =
         (task(seed, true), task(seed, false));
     let files = vec![
-        ("Cargo.toml", include_str!("../../labs/gc-rule/crate.toml").to_string()),
-        ("src/main.rs", include_str!("../../labs/gc-rule/main.rs").to_string()),
+        ("Cargo.toml", include_str!("../labs/gc-rule/crate.toml").to_string()),
+        ("src/main.rs", include_str!("../labs/gc-rule/main.rs").to_string()),
         ("skewed-device.toml", skewed_device),
         ("skewed.toml", skewed),
         ("uniform-device.toml", uniform_device),
@@ -92,10 +92,10 @@ impl Figures {
 }
 
 /// Judges a rule.
-pub(super) fn check(args: &CheckArgs, own: &OwnParts) -> Result<()> {
-    let (name, seed) = (args.answer.as_str(), args.seed.unwrap_or(1));
+pub(crate) fn check(check: &Check<'_>, own: &OwnParts, watch: Watch<'_>) -> Result<Verdict> {
+    let (name, seed) = (check.answer, check.seed.unwrap_or(1));
     let keys = format!("gc.{name}.");
-    if let Some(other) = args.set.iter().find(|set| !set.trim_start().starts_with(&keys)) {
+    if let Some(other) = check.set.iter().find(|set| !set.trim_start().starts_with(&keys)) {
         return Err(wrong(&format!(
             "--set {other}: it is no key of the rule; the lab sets all others, {keys}KEY=VALUE may \
              be set"
@@ -107,27 +107,28 @@ pub(super) fn check(args: &CheckArgs, own: &OwnParts) -> Result<()> {
         Ok([inputs(own, seed, true, rule, set)?, inputs(own, seed, false, rule, set)?])
     };
     // A wrong name or key ends the check before anything runs.
-    let mine = pair(name, &args.set)?;
+    let mine = pair(name, check.set)?;
     let mut others = Vec::new();
     for rule in &built_in {
         others.extend(pair(rule, &[])?);
     }
     // One after the other: a run must not begin with what another one has built.
-    let (first, second) = (runs::all(mine.clone().into(), true)?, runs::all(mine.into(), true)?);
-    let others = runs::all(others, false)?.into_iter().collect::<Result<Vec<Report>>>()?;
+    let (first, second) =
+        (runs::all(mine.clone().into(), true, watch)?, runs::all(mine.into(), true, watch)?);
+    let others = runs::all(others, false, watch)?.into_iter().collect::<Result<Vec<Report>>>()?;
     let others = others.chunks(2).map(|two| Figures::of([&two[0], &two[1]]));
     let others: Vec<(&str, Figures)> = built_in.iter().copied().zip(others).collect();
     judge(name, is_own, seed, [first, second], &others)
 }
 
-/// Prints figures and criteria.
+/// The verdict about the runs of a rule.
 fn judge(
     name: &str,
     is_own: bool,
     seed: u64,
     [first, second]: [Vec<Result<Report>>; 2],
     others: &[(&str, Figures)],
-) -> Result<()> {
+) -> Result<Verdict> {
     let mut verdict = Verdict::new(Lab::GcRule, seed);
     let hint = "Built-in rules are there to compare with";
     verdict.add(is_own, &format!("{name} is a rule of your own"), hint);
@@ -139,14 +140,14 @@ fn judge(
     verdict.add(failed.is_none(), &said, "A victim must gain: see docs/ADDING_A_POLICY.md");
     let reports = |found: Vec<Result<Report>>| found.into_iter().collect::<Result<Vec<_>>>().ok();
     let (Some(first), Some(second)) = (reports(first), reports(second)) else {
-        return verdict.finish(&shown(None, others));
+        return Ok(verdict.with(shown(None, others)));
     };
     let same = same(&first, &second)?;
     let hint = "The rule must depend on its arguments and keys alone";
     verdict.add(same, "a second run has the same results", hint);
     let mine = Figures::of([&first[0], &first[1]]);
     bars(&mut verdict, &mine, others);
-    verdict.finish(&shown(Some((name, &mine)), others))
+    Ok(verdict.with(shown(Some((name, &mine)), others)))
 }
 
 /// Whether both runs of the rule found the same.
@@ -194,20 +195,15 @@ fn bars(verdict: &mut Verdict, mine: &Figures, others: &[(&str, Figures)]) {
 }
 
 /// The figures of all rules.
-fn shown(mine: Option<(&str, &Figures)>, others: &[(&str, Figures)]) -> String {
-    let mut table = table(&["write amplification", "skewed", "uniform", "max/mean erases"]);
+fn shown(mine: Option<(&str, &Figures)>, others: &[(&str, Figures)]) -> Table {
+    let mut table = Table::new(&["write amplification", "skewed", "uniform", "max/mean erases"]);
     let others = others.iter().map(|(name, figures)| (*name, figures));
     let is_mine = |name: &str| mine.is_some_and(|(mine, _)| mine == name);
     let others: Vec<_> = others.filter(|(name, _)| !is_mine(name)).collect();
     for (name, Figures { amplification: [skewed, uniform], wear }) in mine.into_iter().chain(others)
     {
         let name = if is_mine(name) { format!("{name} (yours)") } else { name.to_string() };
-        table.add_row([
-            name,
-            format!("{skewed:.3}"),
-            format!("{uniform:.3}"),
-            format!("{wear:.2}"),
-        ]);
+        table.add([name, format!("{skewed:.3}"), format!("{uniform:.3}"), format!("{wear:.2}")]);
     }
-    render(&table)
+    table
 }
