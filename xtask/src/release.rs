@@ -96,7 +96,7 @@ mod tests {
         for run in RUNS {
             let words: Vec<&str> = run.split_whitespace().collect();
             let folder =
-                if words[0] == "run" { "crates/run/devices" } else { "crates/cli/experiments" };
+                if words[0] == "run" { "crates/run/devices" } else { "crates/studies/experiments" };
             let file = crate::root().join(folder).join(format!("{}.toml", words[1]));
             assert!(file.is_file(), "{run}: {}", file.display());
         }

@@ -1,13 +1,13 @@
 //! `flashyard lab`: exercises for students. `flashyard_labs` has their files, sheets and checkers.
 
 use crate::args::lab::{LabCommand, StartArgs};
-use crate::output::table::{render, table};
+use crate::output::table::shown;
 use crate::output::text::{columns, line, without_links};
 use crate::output::unfinished::Folder;
 use crate::output::{WholeFile, print};
 use crate::progress;
 use anyhow::{Context, Result, bail};
-use flashyard_labs::{Check, Lab, Table, Verdict, Written, check};
+use flashyard_labs::{Check, Lab, Verdict, Written, check};
 use flashyard_run::error::wrong;
 use flashyard_sim::own::OwnParts;
 use std::fmt::Write as _;
@@ -85,12 +85,4 @@ fn tell(verdict: &Verdict) -> Result<()> {
         bail!("lab {}: {missed} of {} criteria are not met", lab.name(), criteria.len());
     }
     Ok(())
-}
-
-fn shown(figures: &Table) -> String {
-    let mut table = table(&figures.header);
-    figures.rows.iter().for_each(|row| {
-        table.add_row(row);
-    });
-    render(&table)
 }

@@ -21,7 +21,7 @@ use flashyard_run::meter::Watch;
 use flashyard_sim::own::OwnParts;
 pub use lab::{Check, Lab};
 pub use template::Written;
-pub use verdict::{Table, Verdict};
+pub use verdict::Verdict;
 
 /// The files of a lab for a seed, and what to do with them.
 pub fn files(lab: Lab, seed: u64) -> (Vec<Written>, String) {

@@ -3,11 +3,12 @@
 use crate::lab::{Check, Lab};
 use crate::runs::{self, amplification};
 use crate::template::{Written, fill, mixed, state_seed};
-use crate::verdict::{Table, Verdict};
+use crate::verdict::Verdict;
 use anyhow::Result;
 use flashyard_run::error::wrong;
 use flashyard_run::meter::Watch;
 use flashyard_run::plan::Plan;
+use flashyard_run::units::Table;
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::parts::victim::VictimKeys;
 use flashyard_sim::report::Report;

@@ -1,6 +1,7 @@
 //! Which criteria of a lab are met.
 
 use crate::lab::Lab;
+use flashyard_run::units::Table;
 
 /// What a checker found.
 #[derive(Clone, Debug)]
@@ -9,29 +10,10 @@ pub struct Verdict {
     pub lab: Lab,
     /// The variant.
     pub seed: u64,
-    /// The figures that were compared.
+    /// The figures that were compared; without columns where there are none.
     pub figures: Table,
     /// Whether each criterion is met, and what is said about it.
     pub criteria: Vec<(bool, String)>,
-}
-
-/// Figures of several runs: a name and a figure for each column. No columns: there are no figures.
-#[derive(Clone, Debug, Default)]
-pub struct Table {
-    /// The titles of the columns.
-    pub header: Vec<&'static str>,
-    /// A cell for each column.
-    pub rows: Vec<Vec<String>>,
-}
-
-impl Table {
-    pub(crate) fn new(header: &[&'static str]) -> Self {
-        Self { header: header.to_vec(), rows: Vec::new() }
-    }
-
-    pub(crate) fn add<const N: usize>(&mut self, row: [String; N]) {
-        self.rows.push(row.into());
-    }
 }
 
 impl Verdict {

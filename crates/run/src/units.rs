@@ -99,6 +99,28 @@ fn significant(value: f64) -> String {
     }
 }
 
+/// Figures beside one another as text; who shows them decides how.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// The titles of the columns.
+    pub header: Vec<String>,
+    /// A cell for each column.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table without rows.
+    pub fn new(header: &[&str]) -> Self {
+        let header = header.iter().map(ToString::to_string).collect();
+        Self { header, rows: Vec::new() }
+    }
+
+    /// Adds a row.
+    pub fn add(&mut self, row: impl IntoIterator<Item = String>) {
+        self.rows.push(row.into_iter().collect());
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,7 @@
 
 use super::text::{WIDTH, wrapped};
 use comfy_table::{CellAlignment, Row, Table, presets};
+use flashyard_run::units::Table as Figures;
 use std::fmt::Write;
 
 /// Columns between two columns.
@@ -24,6 +25,13 @@ pub(crate) fn table(header: &[&str]) -> Table {
         });
     }
     table
+}
+
+/// A table of a library.
+pub(crate) fn shown(figures: &Figures) -> String {
+    let mut table = table(&figures.header.iter().map(String::as_str).collect::<Vec<_>>());
+    table.add_rows(&figures.rows);
+    render(&table)
 }
 
 /// A finished table without the spaces at the ends of its lines. Columns that are too many follow

@@ -1,11 +1,11 @@
 //! A study ready to run: an experiment file with its devices, its workloads and its grids.
 
-use super::device::{Device, settings_of, with_settings};
-use super::names::{Grid, Group, Names};
-use super::schema::{self, Catalogue, Experiment, Point};
-use super::workloads::{ANY_WORKLOAD, Places, Source, of_group};
-use super::{examples, sizes};
-use crate::args::{ALL, ReproduceArgs};
+use crate::asked::Asked;
+use crate::device::{Device, settings_of, with_settings};
+use crate::names::{Grid, Group, Names};
+use crate::schema::{self, Catalogue, Experiment, Point};
+use crate::workloads::{ANY_WORKLOAD, Places, Source, of_group};
+use crate::{examples, sizes};
 use anyhow::{Context, Result, ensure};
 use flashyard_run::error::wrong;
 use flashyard_run::plan::Plan;
@@ -39,28 +39,23 @@ pub(crate) struct Study {
 }
 
 impl Study {
-    /// The study of an experiment file, with what the command line says of devices and traces.
-    pub(crate) fn new(
-        name: &str,
-        text: &str,
-        args: &ReproduceArgs,
-        own: &OwnParts,
-    ) -> Result<Self> {
+    /// The study of an experiment file, with what is asked of it.
+    pub(crate) fn new(name: &str, text: &str, asked: &Asked, own: &OwnParts) -> Result<Self> {
         let mut experiment = Experiment::parse(text)?;
-        let short = if args.short { experiment.short.clone() } else { schema::Short::default() };
+        let short = if asked.short { experiment.short.clone() } else { schema::Short::default() };
         short.leave_out(&mut experiment.grid)?;
-        if let Some(replicas) = args.replicas.or(short.replicas) {
+        if let Some(replicas) = asked.replicas.or(short.replicas) {
             experiment.replicas = replicas;
         }
         let time_percent = short.time_percent.unwrap_or(100);
-        experiment.requests = match (experiment.requests, args.requests.or(short.requests)) {
+        experiment.requests = match (experiment.requests, asked.requests.or(short.requests)) {
             (Some(own), Some(wanted)) => Some(own.min(wanted)),
             (own, wanted) => own.or(wanted),
         };
         let subjects = subjects(&experiment);
-        refuse_own_keys(&experiment, &subjects, args)?;
-        let devices = devices(&experiment, args, own)?;
-        let (sources, groups, missing) = sources(&experiment, args)?;
+        refuse_own_keys(&experiment, &subjects, asked)?;
+        let devices = devices(&experiment, asked, own)?;
+        let (sources, groups, missing) = sources(&experiment, asked)?;
         let mut names = Names {
             subjects: subjects.iter().map(|subject| subject.name.clone()).collect(),
             workloads: sources.iter().map(|source| source.name.clone()).collect(),
@@ -96,7 +91,7 @@ impl Study {
             missing,
             known,
             time_percent,
-            is_limited: args.requests.is_some(),
+            is_limited: asked.requests.is_some(),
         })
     }
 
@@ -181,7 +176,7 @@ fn key_of(setting: &str) -> &str {
 fn refuse_own_keys(
     experiment: &Experiment,
     subjects: &[schema::Subject],
-    args: &ReproduceArgs,
+    asked: &Asked,
 ) -> Result<()> {
     let subjects = subjects.iter().flat_map(|subject| &subject.settings);
     let devices = experiment.device.iter().flat_map(|device| &device.settings);
@@ -190,7 +185,7 @@ fn refuse_own_keys(
     let grids = experiment.grid.iter().flat_map(|grid| grid.settings.iter().chain(&grid.key));
     let own: Vec<&str> =
         subjects.chain(devices).chain(points).chain(grids).map(|setting| key_of(setting)).collect();
-    for setting in &args.set {
+    for setting in &asked.set {
         let key = key_of(setting);
         let of_workload =
             ["trace.", "generator.", "pattern.", "mix.", "profile.", "raw.", "stream.", "phase."]
@@ -203,10 +198,10 @@ fn refuse_own_keys(
     Ok(())
 }
 
-fn devices(experiment: &Experiment, args: &ReproduceArgs, own: &OwnParts) -> Result<Vec<Device>> {
+fn devices(experiment: &Experiment, asked: &Asked, own: &OwnParts) -> Result<Vec<Device>> {
     let load = |row: &schema::Device| {
-        let preset = args.device.clone().unwrap_or_else(|| row.preset.clone());
-        let set: Vec<_> = args.set.iter().map(|setting| ("--set", setting.clone())).collect();
+        let preset = asked.device.clone().unwrap_or_else(|| row.preset.clone());
+        let set: Vec<_> = asked.set.iter().map(|setting| ("--set", setting.clone())).collect();
         let inputs = Plan::load(own.clone(), &preset, ANY_WORKLOAD, &set)?;
         inputs.settings()?;
         let keys = with_settings(&inputs.sections.device, &row.settings)?;
@@ -218,14 +213,14 @@ fn devices(experiment: &Experiment, args: &ReproduceArgs, own: &OwnParts) -> Res
 
 type Sources = (Vec<Source>, Vec<Group>, Vec<String>);
 
-fn sources(experiment: &Experiment, args: &ReproduceArgs) -> Result<Sources> {
+fn sources(experiment: &Experiment, asked: &Asked) -> Result<Sources> {
     let catalogue = Catalogue::built_in()?;
-    let places = Places::of(args.traces.as_deref())?;
+    let places = Places::of(asked.traces.as_deref())?;
     let (mut all, mut groups, mut missing) = (Vec::new(), Vec::new(), Vec::new());
     for group in &experiment.group {
         let mut absent = Vec::new();
         let found = of_group(group, &catalogue, &places, &mut absent)?;
-        if let Some(dir) = args.traces.as_ref().filter(|_| group.complete && !absent.is_empty()) {
+        if let Some(dir) = asked.traces.as_ref().filter(|_| group.complete && !absent.is_empty()) {
             let files = absent.join(", ");
             let what = format!("{}: missing {files} (plain, .gz or .zst)", dir.display());
             return Err(wrong(&what));
@@ -238,11 +233,11 @@ fn sources(experiment: &Experiment, args: &ReproduceArgs) -> Result<Sources> {
         let real = workloads.iter().all(|place| all[*place].is_real());
         groups.push(Group { name: group.name.clone(), real, workloads });
     }
-    if let Some(dir) = &args.traces
+    if let Some(dir) = &asked.traces
         && !all.iter().any(Source::is_real)
     {
         // Of all studies some have no traces.
-        if args.study == ALL {
+        if asked.is_one_of_many {
             return Ok((all, groups, missing));
         }
         if missing.is_empty() {
@@ -313,7 +308,7 @@ fn resolved(
     let device = devices.iter().position(|device| device.name == grid.device);
     let device =
         device.with_context(|| format!("{}: no device named {}", grid.name, grid.device))?;
-    let place = |name: &String| super::expr::place_of(name, &names.subjects, "subject");
+    let place = |name: &String| crate::expr::place_of(name, &names.subjects, "subject");
     let subjects = if grid.subjects.is_empty() {
         (0..names.subjects.len()).collect()
     } else {

@@ -1,9 +1,9 @@
 //! Expressions of experiment files: what decides a statement, what a cell of a table shows.
 //! docs/STUDIES.md describes the language.
 
-use super::metrics::{METRICS, WORKLOAD_METRICS};
-use super::names::{Grid, Names};
-use super::tokens::{Printed, Token, Tokens};
+use crate::metrics::{METRICS, WORKLOAD_METRICS};
+use crate::names::{Grid, Names};
+use crate::tokens::{Printed, Token, Tokens};
 use anyhow::{Result, bail};
 use flashyard_sim::config::nearest;
 

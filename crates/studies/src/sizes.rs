@@ -1,11 +1,10 @@
 //! Tables of translation layers by the formula of a study: their bytes, and the power of the DRAM
 //! that holds them. They are no runs, so statements about them hold by definition or not at all.
 
-use super::device::{Device, settings_of};
-use super::schema::{Experiment, Sizes};
-use crate::output::table;
-use crate::output::text::{WIDTH, wrapped};
+use crate::device::{Device, settings_of};
+use crate::schema::{Experiment, Sizes};
 use anyhow::{Context, Result};
+use flashyard_run::units::Table;
 use flashyard_sim::parts::memory::{DemandTable, Extent};
 use serde_json::{Map, Value, json};
 
@@ -55,22 +54,30 @@ pub(crate) fn numbers(experiment: &Experiment, devices: &[Device]) -> Result<Vec
     Ok(all)
 }
 
-/// The table of sizes.
-pub(crate) fn text(sizes: &Sizes) -> String {
-    let header = ["MiB", "page", "block", "BAST", "FAST, LAST", "DFTL", "and directory"];
-    let mut bytes_table = table::table(&header);
+/// The tables of sizes, and what is said below them.
+#[derive(Clone, Debug)]
+pub struct SizeTables {
+    /// Bytes by layer, then power of the memory that holds them.
+    pub tables: [Table; 2],
+    /// How they are counted.
+    pub note: String,
+}
+
+/// The tables by formula.
+pub(crate) fn tables(sizes: &Sizes) -> SizeTables {
+    let mut bytes_table =
+        Table::new(&["MiB", "page", "block", "BAST", "FAST, LAST", "DFTL", "and directory"]);
     let header = ["MiB", "page map: chips of DRAM", "by size", "chips of low power", "by size"];
-    let mut power_table = table::table(&header);
+    let mut power_table = Table::new(&header);
     for &mebibytes in &sizes.capacity_mib {
         let bytes = bytes(sizes, mebibytes);
         let cells = bytes.iter().map(ToString::to_string);
-        bytes_table.add_row([mebibytes.to_string()].into_iter().chain(cells).collect::<Vec<_>>());
-        let mut cells = vec![mebibytes.to_string()];
-        for power in [sizes.sdram_mw, sizes.low_power_mw] {
+        bytes_table.add([mebibytes.to_string()].into_iter().chain(cells));
+        let power = [sizes.sdram_mw, sizes.low_power_mw].into_iter().flat_map(|power| {
             let (chips, share) = dram_mw(sizes, bytes[0], power);
-            cells.extend([format!("{chips} mW"), format!("{share:.1} mW")]);
-        }
-        power_table.add_row(cells);
+            [format!("{chips} mW"), format!("{share:.1} mW")]
+        });
+        power_table.add([mebibytes.to_string()].into_iter().chain(power));
     }
     let note = format!(
         "DFTL as the paper counts it: a block table and {} bytes of cache. DRAM: chips of {} MiB \
@@ -78,12 +85,7 @@ pub(crate) fn text(sizes: &Sizes) -> String {
          size: as if chips came in every size.",
         sizes.cache_bytes, sizes.chip_mib, sizes.sdram_mw, sizes.low_power_mw
     );
-    format!(
-        "\nTables by formula (figure 7), bytes\n{}\n{}{}\n",
-        table::render(&bytes_table),
-        table::render(&power_table),
-        wrapped(&note, WIDTH, "")
-    )
+    SizeTables { tables: [bytes_table, power_table], note }
 }
 
 /// The same as data.

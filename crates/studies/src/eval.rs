@@ -1,10 +1,10 @@
 //! What expressions come to, over the runs of a study.
 
-use super::expr::{Aggregate, Expr, Operator, RunOf};
-use super::names::Names;
-use super::runs::RunKey;
-use super::sample::{Sample, Spread};
-use super::tokens::Printed;
+use crate::expr::{Aggregate, Expr, Operator, RunOf};
+use crate::names::Names;
+use crate::runs::RunKey;
+use crate::sample::{Sample, Spread};
+use crate::tokens::Printed;
 use flashyard_run::stats::{mean, median};
 use std::cell::RefCell;
 use std::collections::BTreeSet;

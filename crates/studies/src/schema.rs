@@ -324,7 +324,7 @@ const fn yes() -> bool {
 /// How a figure is shown.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Form {
+pub enum Form {
     /// Three digits.
     #[default]
     Ratio,
@@ -481,10 +481,13 @@ pub(crate) enum By {
 /// Where the publication contradicts itself or cannot be right.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Erratum {
-    pub(crate) text: String,
-    pub(crate) problem: String,
-    pub(crate) here: String,
+pub struct Erratum {
+    /// What the publication says.
+    pub text: String,
+    /// What is wrong with it.
+    pub problem: String,
+    /// What is done here instead.
+    pub here: String,
 }
 
 /// The traces that studies name.
@@ -517,7 +520,7 @@ impl Experiment {
 impl Catalogue {
     /// The traces that come with the program, by name.
     pub(crate) fn built_in() -> Result<Self> {
-        toml::from_str(include_str!("../../experiments/traces.toml"))
+        toml::from_str(include_str!("../experiments/traces.toml"))
             .context("the catalogue of traces")
     }
 }

@@ -1,17 +1,16 @@
 //! The runs of a study: which there are, each done once, side by side; and their replicas.
 
-use super::device::settings_of;
-use super::metrics::{METRICS, Metric, WORKLOAD_METRICS};
-use super::schema::Experiment;
-use super::study::Study;
-use super::workloads::{at_point, jittered, scaled};
-use crate::output::remark;
-use crate::progress::Progress;
+use crate::device::settings_of;
+use crate::metrics::{METRICS, Metric, WORKLOAD_METRICS};
+use crate::schema::Experiment;
+use crate::study::Study;
+use crate::workloads::{at_point, jittered, scaled};
 use anyhow::{Result, ensure};
 use flashyard_core::request::Request;
 use flashyard_core::units::Span;
 use flashyard_run::error::wrong;
 use flashyard_run::memory::Room;
+use flashyard_run::meter::Watch;
 use flashyard_run::plan::Plan;
 use flashyard_run::points::runs::{self, Run};
 use flashyard_sim::config::Settings;
@@ -75,8 +74,8 @@ struct Job {
 }
 
 /// The runs of a study.
-#[derive(Debug)]
-pub(crate) struct Runs {
+pub(crate) struct Runs<'a> {
+    watch: Watch<'a>,
     loaded: Vec<Loaded>,
     jobs: Vec<Job>,
     /// The job of each run.
@@ -92,10 +91,11 @@ pub(crate) struct Runs {
     start: Instant,
 }
 
-impl Runs {
+impl<'a> Runs<'a> {
     /// Does every run of the study's grids once.
-    pub(crate) fn new(study: &Study, check: bool) -> Result<Self> {
+    pub(crate) fn new(study: &Study, check: bool, watch: Watch<'a>) -> Result<Self> {
         let mut runs = Self {
+            watch,
             loaded: Vec::new(),
             jobs: Vec::new(),
             places: BTreeMap::new(),
@@ -107,7 +107,7 @@ impl Runs {
             start: Instant::now(),
         };
         let spans = runs.spans(study)?;
-        let progress = Progress::one("reading workloads");
+        let progress = watch("reading workloads", "", vec![1.0]);
         runs.plan(study, &spans)?;
         drop(progress);
         let jobs: Vec<(usize, u64)> = (0..runs.jobs.len()).map(|job| (job, 0)).collect();
@@ -153,12 +153,12 @@ impl Runs {
         phases.into_iter().any(|phase| !phase.keys.time_ms.is_zero())
     }
 
-    /// Says how many runs took how long.
-    pub(crate) fn remark(&self, study: &Study) {
+    /// How many runs took how long.
+    pub(crate) fn remark(&self, study: &Study) -> String {
         let replicas: usize = self.replicas.values().map(Vec::len).sum();
         let seconds = self.start.elapsed().as_secs_f64();
         let runs = self.jobs.len();
-        remark(&format!("{}: {runs} runs and {replicas} replicas in {seconds:.1} s", study.name));
+        format!("{}: {runs} runs and {replicas} replicas in {seconds:.1} s", study.name)
     }
 
     /// What a run found; none where the study does not have it.
@@ -215,7 +215,7 @@ impl Runs {
         let Some(name) = &study.experiment.baseline else {
             anyhow::bail!("the experiment file: a load wants a baseline");
         };
-        let baseline = super::expr::place_of(name, &study.names.subjects, "subject")?;
+        let baseline = crate::expr::place_of(name, &study.names.subjects, "subject")?;
         let mut known = BTreeMap::new();
         let mut jobs = Vec::new();
         for &(grid, point, workload) in &keys {
@@ -353,13 +353,13 @@ impl Runs {
             count => count as f64,
         };
         let weights = order.iter().map(weight).collect();
-        let progress = Progress::weighted(&study.name, title, weights);
+        let progress = (self.watch)(&study.name, title, weights);
         let plain = || order.iter().map(|&place| self.plain(jobs[place].0));
         let room = plain().next().map_or_else(Room::default, |run| run.room(self.check));
         let outlines: Vec<_> = plain().map(|run| run.outline(room, self.check)).collect();
         let make = |place: usize| self.made(study, jobs[order[place]]).map(Cow::Owned);
         let found = runs::in_order(jobs.len(), |done| {
-            runs::all(&outlines, room, self.check, &progress, make, |place, found| {
+            runs::all(&outlines, room, self.check, &*progress, make, |place, found| {
                 done(order[place], found.map(|(_, outcome)| Found::of(&outcome.report)))
             });
         });

@@ -1,22 +1,22 @@
 //! Statements of publications, and what a study asks itself, beside what the runs show.
 
-use super::eval::{Evaluator, Figures, Scope};
-use super::expr::{Context, Expr};
-use super::judge::{Judged, Outcome, of_all};
-use super::matches::Match;
-use super::sample::Spread;
-use super::schema::{By, Form, Statement, StatementForm, Statements};
-use super::show;
-use super::study::Study;
-use crate::output::text::{WIDTH, wrapped};
+use crate::eval::{Evaluator, Figures, Scope};
+use crate::expr::{Context, Expr};
+use crate::judge::{Judged, Outcome, of_all};
+use crate::matches::{Match, Number};
+use crate::sample::Spread;
+use crate::schema::{By, Form, Statement, StatementForm, Statements};
+use crate::show;
+use crate::study::Study;
 use anyhow::{Context as _, Result, bail, ensure};
 use serde::Deserialize;
 use serde::de::value::{Error as WordError, StrDeserializer};
 use serde_json::{Value, json};
 
-/// What is said of a statement.
+/// What is said of a statement; [`Verdict::word`] says it in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+#[expect(missing_docs, reason = "their words are in one table below")]
+pub enum Verdict {
     Yes,
     No,
     InPart,
@@ -42,7 +42,8 @@ impl Verdict {
         (Self::NotJudged, "not judged"),
     ];
 
-    pub(crate) fn word(self) -> &'static str {
+    /// Its word.
+    pub fn word(self) -> &'static str {
         let found = Self::ALL.iter().find(|(verdict, _)| *verdict == self);
         found.expect("all are listed").1
     }
@@ -80,12 +81,12 @@ pub(crate) struct Compiled {
     /// Recorded, generated, or which of them is which.
     kind: String,
     on: String,
-    parts: Vec<Part>,
+    parts: Vec<Claim>,
     found: Vec<Piece>,
 }
 
 /// What a part says, empty of the whole, and what decides it.
-type Part = (String, Expr);
+type Claim = (String, Expr);
 
 /// A piece of the text of what was found.
 #[derive(Clone, Debug)]
@@ -96,14 +97,47 @@ enum Piece {
 
 /// A statement, judged.
 #[derive(Clone, Debug)]
-pub(crate) struct Answer {
-    pub(crate) verdict: Verdict,
-    pub(super) text: String,
-    pub(super) found: String,
-    pub(super) parts: Vec<(String, Judged)>,
-    pub(super) object: Value,
-    /// The published numbers in it: what is said of each, and its verdict.
-    pub(super) matches: Vec<(String, Match, &'static str)>,
+pub struct Answer {
+    /// Whether it holds.
+    pub verdict: Verdict,
+    /// What it is about: a figure, a table, a section.
+    pub about: String,
+    /// What it is about, and where it is judged.
+    pub heading: String,
+    /// The statement: in quotation marks where these are the words of the publication.
+    pub text: String,
+    /// What the runs show.
+    pub found: String,
+    /// The parts of it that are judged on their own.
+    pub parts: Vec<Part>,
+    /// The published numbers in it.
+    pub numbers: Vec<Number>,
+    pub(crate) object: Value,
+}
+
+/// A part of a statement, judged.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// What it says.
+    pub says: String,
+    /// The word of its verdict.
+    pub verdict: &'static str,
+    /// Why it does not plainly hold.
+    pub reason: Option<String>,
+}
+
+impl Part {
+    fn of((says, judged): &(String, Judged)) -> Option<Self> {
+        let verdict = Verdict::of(judged.outcome, None).word();
+        let (says, reason) = (says.clone(), judged.reason.clone());
+        (!says.is_empty()).then_some(Self { says, verdict, reason })
+    }
+
+    /// All of it as a sentence.
+    pub fn text(&self) -> String {
+        let why = self.reason.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
+        format!("{}: {}{why}", self.verdict, self.says)
+    }
 }
 
 impl Compiled {
@@ -116,7 +150,7 @@ impl Compiled {
             let mut point = 0;
             if let Some(name) = &row.point {
                 let points = &study.names.grids[grid].points;
-                point = super::expr::place_of(name, points, "point")?;
+                point = crate::expr::place_of(name, points, "point")?;
                 context.point = true;
             }
             let wanted = study.groups_in(grid, &row.groups)?;
@@ -161,7 +195,7 @@ impl Compiled {
         Ok(all)
     }
 
-    fn one(study: &Study, row: &Statement, context: Context) -> Result<(Vec<Part>, Vec<Piece>)> {
+    fn one(study: &Study, row: &Statement, context: Context) -> Result<(Vec<Claim>, Vec<Piece>)> {
         ensure!(row.quote.is_some() != row.says.is_some(), "it needs either quote or says");
         ensure!(row.quote.is_none() || row.place.is_some(), "a quotation needs its place");
         let mut parts = Vec::new();
@@ -182,7 +216,7 @@ impl Compiled {
     /// sooner, after a number of requests.
     pub(crate) fn judge<F: Figures>(&self, study: &Study, figures: &F, is_cut: bool) -> Answer {
         let evaluator = Evaluator::new(&study.names, figures);
-        let judge = |(says, expr): &Part| {
+        let judge = |(says, expr): &Claim| {
             if is_cut {
                 return (says.clone(), Judged::not_judged(CUT));
             }
@@ -215,25 +249,22 @@ impl Compiled {
             add(&mut found, why);
         }
         drop(left_out);
-        let matches: Vec<_> = self
-            .parts
-            .iter()
-            .flat_map(|(says, expr)| {
-                let of = |one: Match| {
-                    let Match { judged, .. } = &one;
-                    let judged =
-                        evaluator.with_choices(judged.clone(), expr, &self.scope, &self.open);
-                    let word = Verdict::of(judged.outcome, by).word();
-                    (says.clone(), one, word)
-                };
-                evaluator.matches(expr, &self.scope).into_iter().map(of)
-            })
-            .collect();
-        let mut object = self.object(study, verdict, &found, &parts, &values);
         let workloads = &study.names.workloads;
-        let numbers = matches.iter().map(|(says, one, word)| one.object(says, workloads, word));
-        object["numbers"] = numbers.collect();
-        Answer { verdict, text: self.text(), found, parts, object, matches }
+        let numbers = self.parts.iter().flat_map(|(says, expr)| {
+            let evaluator = &evaluator;
+            let of = move |one: Match| {
+                let judged = &one.judged;
+                let judged = evaluator.with_choices(judged.clone(), expr, &self.scope, &self.open);
+                one.number(says, workloads, Verdict::of(judged.outcome, by).word())
+            };
+            evaluator.matches(expr, &self.scope).into_iter().map(of)
+        });
+        let numbers: Vec<Number> = numbers.collect();
+        let parts: Vec<Part> = parts.iter().filter_map(Part::of).collect();
+        let mut object = self.object(study, verdict, &found, &parts, &values);
+        object["numbers"] = numbers.iter().map(Number::object).collect();
+        let (about, heading, text) = (self.about.clone(), self.heading(), self.text());
+        Answer { verdict, about, heading, text, found, parts, numbers, object }
     }
 
     fn pieces<F: Figures>(
@@ -306,13 +337,12 @@ impl Compiled {
         study: &Study,
         verdict: Verdict,
         found: &str,
-        parts: &[(String, Judged)],
+        parts: &[Part],
         values: &[Value],
     ) -> Value {
         let grid = &study.names.grids[self.scope.grid];
-        let parts = parts.iter().filter(|(says, _)| !says.is_empty()).map(|(says, judged)| {
-            let verdict = Verdict::of(judged.outcome, None).word();
-            json!({"says": says, "verdict": verdict, "reason": judged.reason})
+        let parts = parts.iter().map(|Part { says, verdict, reason }| {
+            json!({"says": says, "verdict": verdict, "reason": reason})
         });
         let names = self.scope.workloads.iter().map(|place| &study.names.workloads[*place]);
         json!({
@@ -373,67 +403,11 @@ fn pieces(study: &Study, text: &str, context: Context) -> Result<Vec<Piece>> {
 /// Why nothing is judged of runs that `--requests` has cut.
 const CUT: &str = "--requests ends the runs before the time that they are about";
 
-/// Columns of the verdict before each statement.
-const WORDS: usize = 20;
-
-/// The verdicts as text: of each statement the verdict, what it says, what was found.
-pub(crate) fn text(title: &str, compiled: &[Compiled], answers: &[Answer]) -> String {
-    if answers.is_empty() {
-        return String::new();
-    }
-    let mut text =
-        format!("\n{}\n", wrapped(&format!("{title}: {}", counts(answers)), WIDTH, "  "));
-    let mut about = "";
-    for (one, answer) in compiled.iter().zip(answers) {
-        if one.about != about {
-            about = &one.about;
-            text += &format!("\n{}\n", wrapped(&one.heading(), WIDTH, "  "));
-        }
-        let mut lines = vec![answer.text.clone()];
-        if !answer.found.is_empty() {
-            lines.push(format!("found: {}", answer.found));
-        }
-        for (says, judged) in answer.parts.iter().filter(|(says, _)| !says.is_empty()) {
-            let word = Verdict::of(judged.outcome, None).word();
-            let why = judged.reason.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
-            lines.push(format!("- {word}: {says}{why}"));
-        }
-        let indent = " ".repeat(WORDS);
-        let lines = lines.iter().map(|line| {
-            let wrapped = wrapped(line, WIDTH - WORDS, "  ");
-            format!("{indent}{}\n", wrapped.replace('\n', &format!("\n{indent}")))
-        });
-        let lines: String = lines.collect();
-        text += &format!("  {:<1$}", answer.verdict.word(), WORDS - 2);
-        text += &lines[WORDS..];
-    }
-    text
-}
-
-/// The verdicts alone, a line each, cut to the width of a screen.
-pub(crate) fn short(title: &str, answers: &[Answer]) -> String {
-    if answers.is_empty() {
-        return String::new();
-    }
-    let mut text = format!("{}\n", wrapped(&format!("{title}: {}", counts(answers)), WIDTH, "  "));
-    for answer in answers {
-        let line = format!("  {:<2$}{}", answer.verdict.word(), answer.text, WORDS - 2);
-        let line: String = line.chars().take(WIDTH).collect();
-        text += &format!("{}\n", line.trim_end());
-    }
-    text
-}
-
 /// How many statements got which verdict.
-pub(super) fn counts(answers: &[Answer]) -> String {
+pub fn counts(answers: &[Answer]) -> String {
     let of = |(verdict, word): (Verdict, &str)| {
         let count = answers.iter().filter(|answer| answer.verdict == verdict).count();
         (count > 0).then(|| format!("{count} {word}"))
     };
     Verdict::ALL.into_iter().filter_map(of).collect::<Vec<_>>().join(", ")
-}
-
-/// The same as data.
-pub(crate) fn objects(answers: &[Answer]) -> Value {
-    answers.iter().map(|answer| answer.object.clone()).collect()
 }

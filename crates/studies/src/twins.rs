@@ -1,19 +1,19 @@
 //! `flashyard reproduce STUDY --twins`: whether traces and their fitted twins rank subjects alike.
 
-use super::device::settings_of;
-use super::schema::Form;
-use super::show;
-use super::study::Study;
-use crate::args::ReproduceArgs;
-use crate::output::{print, print_json, table};
-use crate::progress::{Part, Progress};
+use crate::asked::Asked;
+use crate::device::settings_of;
+use crate::schema::Form;
+use crate::show;
+use crate::study::Study;
 use anyhow::{Result, ensure};
 use flashyard_core::request::Request;
 use flashyard_run::contract;
 use flashyard_run::error::{workload_error, wrong};
+use flashyard_run::meter::{Listener, Watch};
 use flashyard_run::plan::Plan;
 use flashyard_run::simulate::{Options, simulate};
 use flashyard_run::stats::median;
+use flashyard_run::units::Table;
 use flashyard_sim::config::Settings;
 use flashyard_workload::RequestSource;
 use flashyard_workload::profile::{Fitter, Profile, ProfileKeys, Twin};
@@ -25,8 +25,19 @@ use std::sync::Arc;
 /// the arrivals of a trace by a fraction of a millisecond moves a ratio about as much.
 const TIE: f64 = 0.02;
 
-/// Fits each workload of the first grid, runs it and its twins, and prints both.
-pub(crate) fn run(study: &Study, args: &ReproduceArgs, twins: u64) -> Result<()> {
+/// How traces and their twins rank the subjects of a study.
+#[derive(Clone, Debug)]
+pub struct Twins {
+    /// Two rows for each workload.
+    pub table: Table,
+    /// What they come to.
+    pub note: String,
+    /// The same as data.
+    pub object: Value,
+}
+
+/// Fits each workload of the first grid, and runs it and its twins.
+pub(crate) fn run(study: &Study, asked: &Asked, twins: u64, watch: Watch<'_>) -> Result<Twins> {
     if twins == 0 {
         return Err(wrong("--twins 0: at least one twin of each workload is needed"));
     }
@@ -42,9 +53,9 @@ pub(crate) fn run(study: &Study, args: &ReproduceArgs, twins: u64) -> Result<()>
     let jobs: Vec<(usize, u64)> =
         grid.workloads.iter().flat_map(|&one| (0..=twins).map(move |seed| (one, seed))).collect();
     let traces = &study.devices[grid.device].traces;
-    let progress = Progress::many(&study.name, "twins and traces", jobs.len() as u64);
-    let ratios = |&(workload, seed): &(usize, u64)| {
-        let mut part = progress.part(1.0);
+    let progress = watch(&study.name, "twins and traces", vec![1.0; jobs.len()]);
+    let ratios = |(place, &(workload, seed)): (usize, &(usize, u64))| {
+        let mut part = progress.begin(place);
         let source = &study.sources[workload];
         let seed_of = study.experiment.seed;
         let (mut requests, _) =
@@ -54,9 +65,9 @@ pub(crate) fn run(study: &Study, args: &ReproduceArgs, twins: u64) -> Result<()>
         }
         let mut inputs = source.plan(traces, None)?;
         inputs.set_requests(Arc::new(requests));
-        ratios(&settings, &inputs, args.check, &mut part)
+        ratios(&settings, &inputs, asked.check, &mut *part)
     };
-    let found = jobs.par_iter().with_max_len(1).map(ratios);
+    let found = jobs.par_iter().with_max_len(1).enumerate().map(ratios);
     let found = found.collect::<Result<Vec<Vec<f64>>>>()?;
     drop(progress);
     let per_workload = usize::try_from(twins + 1)?;
@@ -67,10 +78,9 @@ pub(crate) fn run(study: &Study, args: &ReproduceArgs, twins: u64) -> Result<()>
             twin: medians(&found[1..]),
         });
     let rows: Vec<Row> = rows.collect();
-    if args.json {
-        return print_json(&object(study, &subjects, &rows, args, twins));
-    }
-    print(&text(&subjects, &rows, twins))
+    let object = object(study, &subjects, &rows, asked, twins);
+    let (table, note) = (table(&subjects, &rows, twins), note(&subjects, &rows, twins));
+    Ok(Twins { table, note, object })
 }
 
 /// By subject, the median over the twins.
@@ -118,7 +128,12 @@ fn twin(profile: &Arc<Profile>, seed: u64, capacity: u64) -> Result<Vec<Request>
 }
 
 /// Mean read latencies by subject, over that of the first one.
-fn ratios(settings: &[Settings], inputs: &Plan, check: bool, part: &mut Part) -> Result<Vec<f64>> {
+fn ratios(
+    settings: &[Settings],
+    inputs: &Plan,
+    check: bool,
+    part: &mut dyn Listener,
+) -> Result<Vec<f64>> {
     let (mut done, all) = (0.0, settings.len() as f64);
     let mut mean = |settings: &Settings| {
         part.at(Some(done / all), 0);
@@ -154,29 +169,31 @@ fn verdict(subjects: &[String], row: &Row) -> String {
     if pairs.is_empty() { "alike".to_string() } else { format!("twin: {}", pairs.join(", ")) }
 }
 
-fn text(subjects: &[String], rows: &[Row], twins: u64) -> String {
+fn table(subjects: &[String], rows: &[Row], twins: u64) -> Table {
     let first = format!("mean read latency / {}", subjects[0]);
     let mut header = vec![first.as_str(), "of"];
     header.extend(subjects.iter().map(String::as_str));
     header.extend(["from the fastest on", "ranked"]);
-    let mut all = table::table(&header);
+    let mut all = Table::new(&header);
     for row in rows {
         let twin = (if twins == 1 { "twin" } else { "twins" }, &row.twin, verdict(subjects, row));
         for (of, ratios, verdict) in [("trace", &row.trace, String::new()), twin] {
-            let mut cells = vec![row.name.to_string(), of.to_string()];
-            cells.extend(ratios.iter().map(|&one| show::value(one, Form::Ratio)));
-            cells.extend([order(subjects, ratios), verdict]);
-            all.add_row(cells);
+            let ratio = ratios.iter().map(|&one| show::value(one, Form::Ratio));
+            let names = [row.name.to_string(), of.to_string()].into_iter();
+            all.add(names.chain(ratio).chain([order(subjects, ratios), verdict]));
         }
     }
+    all
+}
+
+fn note(subjects: &[String], rows: &[Row], twins: u64) -> String {
     let alike = rows.iter().filter(|row| row.differences().is_empty()).count();
     let last = subjects.len() - 1;
     let apart: f64 = rows.iter().map(|row| (row.trace[last] - row.twin[last]).abs()).sum();
     format!(
-        "{}\n{alike} of {} ranked alike; latencies within {:.0} % of one another are a tie, and a tie \
+        "{alike} of {} ranked alike; latencies within {:.0} % of one another are a tie, and a tie \
          agrees with either order. Twins: the median of the ratios of seeds 1 to {twins}.\n\
          {}: mean distance of the twins' ratio from the trace's {:.3}\n",
-        table::render(&all),
         rows.len(),
         100.0 * TIE,
         subjects[last],
@@ -184,13 +201,7 @@ fn text(subjects: &[String], rows: &[Row], twins: u64) -> String {
     )
 }
 
-fn object(
-    study: &Study,
-    subjects: &[String],
-    rows: &[Row],
-    args: &ReproduceArgs,
-    twins: u64,
-) -> Value {
+fn object(study: &Study, subjects: &[String], rows: &[Row], asked: &Asked, twins: u64) -> Value {
     let of = |ratios: &[f64]| -> serde_json::Map<String, Value> {
         subjects.iter().cloned().zip(ratios.iter().map(|&ratio| json!(ratio))).collect()
     };
@@ -207,7 +218,7 @@ fn object(
         "schema_version": contract::SCHEMA_VERSION,
         "study": format!("{} twins", study.name),
         "device": study.devices[study.names.grids[0].device].preset,
-        "traces": args.traces.as_ref().map(|dir| dir.display().to_string()),
+        "traces": asked.traces.as_ref().map(|dir| dir.display().to_string()),
         "twins": twins,
         "tie": TIE,
         "read_mean_over_first": rows.collect::<Vec<_>>(),

@@ -1,8 +1,8 @@
 //! Whether a comparison holds: the one rule of all studies. docs/STUDIES.md states it.
 
-use super::eval::{Evaluator, Figures, Scope, on, without};
-use super::expr::{Expr, Quantifier, Relation, Trend};
-use super::sample::{Sample, Spread};
+use crate::eval::{Evaluator, Figures, Scope, on, without};
+use crate::expr::{Expr, Quantifier, Relation, Trend};
+use crate::sample::{Sample, Spread};
 use flashyard_run::stats::Interval;
 
 /// How far two figures may be apart and still be called the same: a ratio of 1.05 either way. The
@@ -63,7 +63,7 @@ impl Judged {
         Self { outcome: Outcome::Nothing, reason: Some("no difference".to_string()) }
     }
 
-    pub(super) fn not_judged(reason: &str) -> Self {
+    pub(crate) fn not_judged(reason: &str) -> Self {
         Self { outcome: Outcome::NotJudged, reason: Some(reason.to_string()) }
     }
 }
@@ -110,7 +110,7 @@ impl<F: Figures> Evaluator<'_, F> {
     }
 
     /// Half of the last digit of a published number.
-    pub(super) fn half(&self, published: &Expr, scope: &Scope) -> f64 {
+    pub(crate) fn half(&self, published: &Expr, scope: &Scope) -> f64 {
         match published {
             Expr::Number(printed) => printed.half,
             Expr::Negative(of) => self.half(of, scope),
@@ -125,7 +125,7 @@ impl<F: Figures> Evaluator<'_, F> {
     /// A published number that our figure misses, where the publication leaves choices open: it
     /// is judged against the range of the figure over the points of the grids that hold the
     /// choices, and the range is told. All else stays as it was judged.
-    pub(super) fn with_choices(
+    pub(crate) fn with_choices(
         &self,
         judged: Judged,
         expr: &Expr,

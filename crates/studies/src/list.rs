@@ -1,7 +1,7 @@
 //! The studies that come with the program, one line each.
 
 /// The studies that come with the program: name and experiment file.
-pub(crate) const STUDIES: &[(&str, &str)] = &[
+pub const STUDIES: &[(&str, &str)] = &[
     ("drs", include_str!("../experiments/drs.toml")),
     ("energy", include_str!("../experiments/energy.toml")),
     ("ros", include_str!("../experiments/ros.toml")),

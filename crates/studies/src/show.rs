@@ -1,6 +1,6 @@
 //! Figures as text.
 
-use super::schema::Form;
+use crate::schema::Form;
 
 /// A value in its form; `-` where it is not defined.
 pub(crate) fn value(value: f64, form: Form) -> String {

@@ -1,20 +1,15 @@
 //! The tables of a study: cells are expressions, rows and columns what they are evaluated for.
 
-use super::eval::{Evaluator, Figures, Scope};
-use super::expr::{Context, Expr};
-use super::names::Group;
-use super::sample::Sample;
-use super::schema::{self, Form, Rows};
-use super::show;
-use super::study::{HERE, SENSITIVITY, Study};
-use crate::output::table;
-use crate::output::text::{WIDTH, wrapped};
+use crate::eval::{Evaluator, Figures, Scope};
+use crate::expr::{Context, Expr};
+use crate::names::Group;
+use crate::sample::Sample;
+use crate::schema::{self, Form, Rows};
+use crate::show;
+use crate::study::{HERE, SENSITIVITY, Study};
 use anyhow::{Context as _, Result, ensure};
 use flashyard_run::stats::{mean, median};
 use serde_json::{Value, json};
-
-/// Columns of text that the names of rows take at most.
-const NAMES: usize = 38;
 
 /// What a row or a column chooses.
 #[derive(Clone, Debug)]
@@ -58,18 +53,21 @@ pub(crate) struct Compiled {
 
 /// A finished table.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Filled {
-    pub(super) title: String,
-    pub(super) note: Option<String>,
-    pub(super) columns: Vec<(String, Form)>,
-    pub(super) rows: Vec<Line>,
+pub struct Filled {
+    /// What it shows.
+    pub title: String,
+    note: Option<String>,
+    /// The titles of the columns, and how their cells are shown.
+    pub columns: Vec<(String, Form)>,
+    /// The rows.
+    pub rows: Vec<Line>,
     /// The least and the greatest load of the baseline in the runs of the table.
-    pub(super) load: Option<Load>,
+    load: Option<Load>,
 }
 
 /// The load of a baseline: requests outstanding on average.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Load {
+struct Load {
     subject: String,
     low: f64,
     high: f64,
@@ -84,12 +82,13 @@ impl Load {
 }
 
 /// A row: its name, and its cells.
-pub(super) type Line = (String, Vec<Option<Cell>>);
+pub type Line = (String, Vec<Option<Cell>>);
 
 /// A value, and whether the queue of one of its runs grew.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Cell {
-    pub(super) value: f64,
+pub struct Cell {
+    /// The value.
+    pub value: f64,
     overloaded: bool,
 }
 
@@ -177,7 +176,7 @@ impl Compiled {
             rows.push(Entry { name, choice: None });
             for other in &choice.other {
                 let name = format!("{}: {}", choice.what, other.name);
-                let point = super::expr::place_of(&name, points, "point")?;
+                let point = crate::expr::place_of(&name, points, "point")?;
                 let choice = Some(Choice::Point(point));
                 rows.push(Entry { name: format!("  {}", other.name), choice });
             }
@@ -306,7 +305,7 @@ impl Cell {
 /// The baseline where the runs of a grid have it, and its load there.
 fn baseline(study: &Study, grid: usize) -> Result<Option<(String, Expr)>> {
     let Some(name) = &study.experiment.baseline else { return Ok(None) };
-    let place = super::expr::place_of(name, &study.names.subjects, "subject")?;
+    let place = crate::expr::place_of(name, &study.names.subjects, "subject")?;
     if !study.names.grids[grid].subjects.contains(&place) {
         return Ok(None);
     }
@@ -368,37 +367,13 @@ fn chosen(scope: &Scope, entry: &Entry) -> Scope {
 }
 
 impl Filled {
-    /// The table as text: blocks of columns that fit, below one another.
-    pub(crate) fn text(&self) -> String {
-        if self.rows.is_empty() {
-            return String::new();
-        }
-        let mut text = format!("\n{}\n", wrapped(&self.title, WIDTH, ""));
-        let names = self.rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0).min(NAMES);
-        let mut from = 0;
-        while from < self.columns.len() {
-            let mut width = names + 2;
-            let mut to = from;
-            while to < self.columns.len() && (to == from || width + self.width(to) <= WIDTH) {
-                width += self.width(to);
-                to += 1;
-            }
-            text += &self.block(from..to);
-            from = to;
-        }
-        for note in self.notes() {
-            text += &format!("{}\n", wrapped(&note, WIDTH, ""));
-        }
-        text
-    }
-
     /// What is said below the table: the load of the baseline, and its note.
-    pub(super) fn notes(&self) -> Vec<String> {
+    pub fn notes(&self) -> Vec<String> {
         self.load.as_ref().map(Load::text).into_iter().chain(self.note.clone()).collect()
     }
 
     /// The text of a cell; all of a column end with a mark or a space where one of them is marked.
-    pub(super) fn cell(&self, row: usize, column: usize) -> String {
+    pub fn cell(&self, row: usize, column: usize) -> String {
         let of_column = |row: usize| self.rows[row].1[column];
         let marked =
             (0..self.rows.len()).any(|row| of_column(row).is_some_and(|cell| cell.overloaded));
@@ -409,27 +384,6 @@ impl Filled {
             (false, false) => "",
         };
         format!("{}{mark}", show::value(cell.value, self.columns[column].1))
-    }
-
-    fn width(&self, column: usize) -> usize {
-        let header = header(&self.columns[column].0);
-        let header = header.lines().map(str::len).max().unwrap_or(0);
-        let cells = (0..self.rows.len()).map(|row| self.cell(row, column).chars().count());
-        cells.max().unwrap_or(0).max(header) + 2
-    }
-
-    fn block(&self, columns: std::ops::Range<usize>) -> String {
-        let titles = columns.clone().map(|column| header(&self.columns[column].0));
-        let titles: Vec<String> = [String::new()].into_iter().chain(titles).collect();
-        let mut table = table::table(&titles.iter().map(String::as_str).collect::<Vec<_>>());
-        for (row, (name, _)) in self.rows.iter().enumerate() {
-            let indent = &name[..name.len() - name.trim_start().len()];
-            let name = wrapped(name, NAMES - indent.len() - 4, "    ");
-            let name = format!("{indent}{}", name.replace('\n', &format!("\n{indent}")));
-            let cells = columns.clone().map(|column| self.cell(row, column));
-            table.add_row([name].into_iter().chain(cells).collect::<Vec<_>>());
-        }
-        table::render(&table).replace('\u{a0}', " ")
     }
 
     /// The table as data.
@@ -451,9 +405,4 @@ impl Filled {
             "baseline_load": self.load.as_ref().map(|load| [load.low, load.high]),
         })
     }
-}
-
-/// A title of a column in lines of about twelve letters.
-fn header(title: &str) -> String {
-    wrapped(title, 12, "")
 }

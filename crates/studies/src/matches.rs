@@ -1,39 +1,73 @@
 //! The published numbers that statements compare figures with: each figure beside its number.
 
-use super::eval::{Evaluator, Figures, Scope, on, without};
-use super::expr::{Expr, Relation};
-use super::judge::Judged;
-use super::sample::Sample;
+use crate::eval::{Evaluator, Figures, Scope, on, without};
+use crate::expr::{Expr, Relation};
+use crate::judge::Judged;
+use crate::sample::Sample;
 use serde_json::{Value, json};
 
 /// A figure beside the published number that it should match.
 #[derive(Clone, Debug)]
 pub(crate) struct Match {
-    /// The workload, where it is a figure of one.
-    pub(crate) workload: Option<usize>,
-    pub(crate) found: Option<f64>,
-    /// Where one more run would lie.
-    pub(crate) one_more: Option<[f64; 2]>,
-    pub(crate) published: f64,
-    /// Half of the last digit that is printed.
-    pub(crate) half: f64,
-    /// Whether the number is printed in percent.
-    pub(crate) percent: bool,
+    workload: Option<usize>,
+    found: Option<f64>,
+    one_more: Option<[f64; 2]>,
+    published: f64,
+    half: f64,
+    percent: bool,
     pub(crate) judged: Judged,
 }
 
+/// The same with names and a verdict.
+#[derive(Clone, Debug)]
+pub struct Number {
+    /// What the part of the statement says; empty of the whole statement.
+    pub says: String,
+    /// The workload, where it is a figure of one.
+    pub workload: Option<String>,
+    /// The figure; none where it is not defined.
+    pub found: Option<f64>,
+    /// Where one more run would lie.
+    pub one_more: Option<[f64; 2]>,
+    /// What is published.
+    pub published: f64,
+    /// Half of the last digit that is printed.
+    pub half: f64,
+    /// Whether the number is printed in percent.
+    pub percent: bool,
+    /// The word of the verdict.
+    pub verdict: &'static str,
+}
+
 impl Match {
-    /// The same as data.
-    pub(crate) fn object(&self, says: &str, workloads: &[String], verdict: &str) -> Value {
+    pub(crate) fn number(self, says: &str, workloads: &[String], verdict: &'static str) -> Number {
+        let Self { workload, found, one_more, published, half, percent, .. } = self;
+        let workload = workload.map(|place| workloads[place].clone());
+        Number {
+            says: says.to_string(),
+            workload,
+            found,
+            one_more,
+            published,
+            half,
+            percent,
+            verdict,
+        }
+    }
+}
+
+impl Number {
+    /// The number as data.
+    pub(crate) fn object(&self) -> Value {
         json!({
-            "says": says,
-            "workload": self.workload.map(|place| &workloads[place]),
+            "says": self.says,
+            "workload": self.workload,
             "found": self.found,
             "one_more": self.one_more,
             "published": self.published,
             "half_digit": self.half,
             "percent": self.percent,
-            "verdict": verdict,
+            "verdict": self.verdict,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! The workloads of a study: where they come from, and their replicas.
 
-use super::schema::{Catalogue, Group, Point, Published, Workload};
-use super::tokens::printed;
+use crate::schema::{Catalogue, Group, Point, Published, Workload};
+use crate::tokens::printed;
 use anyhow::{Context, Result, bail};
 use flashyard_core::request::Request;
 use flashyard_core::units::Time;
@@ -15,8 +15,8 @@ use flashyard_workload::RequestSource;
 use flashyard_workload::random::SplitMix64;
 use std::path::{Path, PathBuf};
 
-use super::metrics::WORKLOAD_METRICS;
-use super::tokens::Printed;
+use crate::metrics::WORKLOAD_METRICS;
+use crate::tokens::Printed;
 
 /// How much later a replica lets a request of a trace arrive, at most, in nanoseconds.
 pub(crate) const JITTER_NS: u64 = 200_000;

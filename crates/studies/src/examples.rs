@@ -1,9 +1,8 @@
 //! Worked examples: a few requests, all there at the start, on a device whose map cache or buffer
 //! holds known lines; beside what is published of them, or was worked out by hand.
 
-use super::device::settings_of;
-use super::schema::{Example, ExampleRun};
-use crate::output::text::{WIDTH, wrapped};
+use crate::device::settings_of;
+use crate::schema::{Example, ExampleRun};
 use anyhow::{Context, Result, bail};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_run::error::wrong;
@@ -21,25 +20,42 @@ const PAGE_SECTORS: u32 = 8;
 
 /// A number or a schedule that an example expects, and what was found.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Checked {
+pub struct Checked {
     /// What it is.
-    what: &'static str,
-    expected: String,
-    found: String,
+    pub what: &'static str,
+    /// What the example says.
+    pub expected: String,
+    /// What the run gave.
+    pub found: String,
 }
 
 impl Checked {
-    fn holds(&self) -> bool {
+    /// Whether the run gave what the example says.
+    pub fn holds(&self) -> bool {
         self.expected == self.found
     }
 }
 
-/// The runs of an example: name, and what was checked.
-pub(crate) type Results = Vec<(String, Vec<Checked>)>;
+/// An example that was run.
+#[derive(Clone, Debug)]
+pub struct Tried {
+    /// Its name.
+    pub name: String,
+    /// What it shows.
+    pub note: String,
+    /// Whether the expected numbers are published; else they were worked out by hand.
+    pub published: bool,
+    /// Its requests as its file has them.
+    pub requests: Vec<String>,
+    /// By subject, what was checked.
+    pub runs: Vec<(String, Vec<Checked>)>,
+}
 
-/// Whether everything came out as the example says.
-pub(crate) fn hold(results: &Results) -> bool {
-    results.iter().flat_map(|(_, checked)| checked).all(Checked::holds)
+impl Tried {
+    /// Whether everything came out as the example says.
+    pub(crate) fn holds(&self) -> bool {
+        self.runs.iter().flat_map(|(_, checked)| checked).all(Checked::holds)
+    }
 }
 
 /// Reads all of the examples' text; an error says what cannot be.
@@ -60,9 +76,15 @@ pub(crate) fn check(examples: &[Example]) -> Result<()> {
 }
 
 /// Runs an example under each of its subjects.
-pub(crate) fn run(example: &Example) -> Result<Results> {
+pub(crate) fn run(example: &Example) -> Result<Tried> {
     let of = |run: &ExampleRun| Ok((run.name.clone(), run_one(example, run)?));
-    example.run.iter().map(of).collect()
+    Ok(Tried {
+        name: example.name.clone(),
+        note: example.note.clone(),
+        published: example.published,
+        requests: example.requests.clone(),
+        runs: example.run.iter().map(of).collect::<Result<_>>()?,
+    })
 }
 
 #[derive(Debug, Default)]
@@ -177,33 +199,10 @@ fn buffer_line(text: &str) -> Result<(u64, Option<u32>, bool)> {
     }
 }
 
-/// What the examples say and what was found.
-pub(crate) fn text(examples: &[Example], results: &[Results]) -> String {
-    let mut text = String::new();
-    for (example, results) in examples.iter().zip(results) {
-        let origin = if example.published { "published" } else { "worked out by hand" };
-        let requests = example.requests.join(" ");
-        let line = format!("{} ({origin}): {}", example.name, example.note);
-        text += &format!("\n{}\n", wrapped(&line, WIDTH, ""));
-        text += &format!("{}\n", wrapped(&format!("  requests: {requests}"), WIDTH, "    "));
-        for (name, checked) in results {
-            for one in checked {
-                let verdict = if one.holds() { "as expected" } else { "NOT as expected" };
-                let mut line = format!("  {name}: {} {}: {verdict}", one.what, one.found);
-                if !one.holds() {
-                    line += &format!(", which is {}", one.expected);
-                }
-                text += &format!("{}\n", wrapped(&line, WIDTH, "      "));
-            }
-        }
-    }
-    text
-}
-
-/// The same as data.
-pub(crate) fn objects(examples: &[Example], results: &[Results]) -> Value {
-    let examples = examples.iter().zip(results).map(|(example, results)| {
-        let runs = results.iter().map(|(name, checked)| {
+/// The examples as data.
+pub(crate) fn objects(examples: &[Tried]) -> Value {
+    let examples = examples.iter().map(|example| {
+        let runs = example.runs.iter().map(|(name, checked)| {
             let checks = checked.iter().map(|one| {
                 json!({"what": one.what, "expected": one.expected, "found": one.found, "holds": one.holds()})
             });

@@ -6,10 +6,12 @@ use flashyard_sim::report::Report;
 use std::ops::Range;
 
 /// A figure of a run.
-pub(crate) struct Metric {
-    pub(crate) name: &'static str,
+#[derive(Debug)]
+pub struct Metric {
+    /// As expressions and the output have it.
+    pub name: &'static str,
     /// What it is, with its unit.
-    pub(crate) what: &'static str,
+    pub what: &'static str,
     of: fn(&Report) -> Option<f64>,
 }
 
@@ -29,7 +31,7 @@ macro_rules! metrics {
 }
 
 /// Every figure of a run.
-pub(crate) const METRICS: &[Metric] = metrics! { Metric, &Report:
+pub const METRICS: &[Metric] = metrics! { Metric, &Report:
     "read", "mean latency of reads, ns", |report| raw(report, "read.mean_us");
     "write", "mean latency of writes, ns", |report| raw(report, "write.mean_us");
     "io", "mean latency of all requests, ns", |report| raw(report, "all.mean_us");
@@ -295,7 +297,7 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_documented() {
-        let docs = include_str!("../../../../docs/STUDIES.md");
+        let docs = include_str!("../../../docs/STUDIES.md");
         let all = METRICS.iter().map(|metric| (metric.name, metric.what));
         let all = all.chain(WORKLOAD_METRICS.iter().map(|metric| (metric.name, metric.what)));
         let all: Vec<_> = all.collect();

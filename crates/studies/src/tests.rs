@@ -1,40 +1,28 @@
 //! Experiment files name what exists; the rule of verdicts, with figures made up for it.
 
-use super::device::settings_of;
-use super::eval::{Evaluator, Figures, Scope};
-use super::expr::{Context, Expr};
-use super::judge::{Judged, Outcome};
-use super::metrics::METRICS;
-use super::runs::RunKey;
-use super::sample::{Sample, Spread};
-use super::schema::{By, Catalogue};
-use super::statements::{self, Verdict};
-use super::study::Study;
-use super::tables;
-use super::tokens::Printed;
-use crate::args::ReproduceArgs;
-use crate::studies::STUDIES;
+use crate::asked::Asked;
+use crate::device::settings_of;
+use crate::eval::{Evaluator, Figures, Scope};
+use crate::expr::{Context, Expr};
+use crate::judge::{Judged, Outcome};
+use crate::list::STUDIES;
+use crate::metrics::METRICS;
+use crate::runs::RunKey;
+use crate::sample::{Sample, Spread};
+use crate::schema::{By, Catalogue};
+use crate::statements::{self, Verdict};
+use crate::study::Study;
+use crate::tables;
+use crate::tokens::Printed;
 use flashyard_sim::own::OwnParts;
 use std::path::PathBuf;
 
-fn args(traces: Option<PathBuf>) -> ReproduceArgs {
-    ReproduceArgs {
-        out: None,
-        study: String::new(),
-        traces,
-        device: None,
-        set: Vec::new(),
-        requests: None,
-        replicas: None,
-        short: false,
-        twins: None,
-        check: false,
-        json: false,
-    }
+fn asked(traces: Option<PathBuf>) -> Asked {
+    Asked { traces, ..Asked::default() }
 }
 
 fn study(text: &str) -> Study {
-    Study::new("test", text, &args(None), &OwnParts::default()).expect("a study")
+    Study::new("test", text, &asked(None), &OwnParts::default()).expect("a study")
 }
 
 /// Every run is of a device that exists, and every expression names what exists; with and without
@@ -48,7 +36,7 @@ fn the_experiment_files_describe_studies_that_can_be_made() {
     for (name, text) in STUDIES {
         for traces in [None, Some(folder.path().to_path_buf())] {
             let wants_traces = traces.is_some();
-            let study = Study::new(name, text, &args(traces), &OwnParts::default());
+            let study = Study::new(name, text, &asked(traces), &OwnParts::default());
             if ["framework", "drives"].contains(name) && wants_traces {
                 assert!(study.unwrap_err().to_string().contains("no recorded workloads"));
                 continue;
