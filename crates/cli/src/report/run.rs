@@ -327,35 +327,12 @@ fn parts(report: &Report) -> Drawn {
     let kind = Kind::Stack {
         x: Axis::new("share of the latency", "%"),
         share: true,
-        parts: used.iter().map(|part| part_words(*part).to_string()).collect(),
+        parts: used.iter().map(|part| part.title().to_string()).collect(),
         rows: rows.iter().map(row).collect(),
     };
     let note = "What the requests waited for and what was done for them; each bar is 100 % of the \
                 time of its requests, of which the mean or the least is in brackets.";
     Ok(Plot::new("latency-parts", "Latency parts", note, kind).wide())
-}
-
-/// What a latency part is.
-const fn part_words(part: Part) -> &'static str {
-    match part {
-        Part::HostQueue => "host queue",
-        Part::Link => "link",
-        Part::Firmware => "firmware",
-        Part::MapStall => "map cache full of fetches",
-        Part::Slot => "no slot",
-        Part::OwnMap => "own map commands",
-        Part::Delaying => "commands it depends on",
-        Part::DieRead => "die reads for others",
-        Part::DieProgram => "die programs for others",
-        Part::DieErase => "die erases",
-        Part::DieGc => "die collects garbage",
-        Part::Bus => "channel or power taken",
-        Part::Array => "own array operation",
-        Part::Transfer => "own transfer",
-        Part::Status => "status requests",
-        Part::Buffer => "write buffer",
-        Part::Flush => "flush of the buffer",
-    }
 }
 
 /// How busy each of several was.

@@ -220,33 +220,14 @@ impl Words<'_> {
 
     /// Time that nobody in particular took.
     fn plain(&self, part: Part) -> String {
-        let text = match part {
-            Part::HostQueue => "in the host queue, behind earlier requests",
-            Part::Link => "on the link to the host",
-            Part::Firmware => "in firmware",
-            Part::MapStall => "for a line of the map cache, all were being fetched",
-            Part::Slot => {
-                return format!("for one of the {} slots of the queue", self.0.keys.queue.depth);
+        let energy = &self.0.keys.energy;
+        match part {
+            Part::Slot => format!("for one of the {} slots of the queue", self.0.keys.queue.depth),
+            Part::Bus if energy.max_active_dies > 0 || energy.budget_mw > 0 => {
+                "for the channel or for power".to_string()
             }
-            Part::OwnMap => "for its own map commands",
-            Part::Delaying => "for commands of other requests",
-            Part::DieRead => "behind reads",
-            Part::DieProgram => "behind programs",
-            Part::DieErase => "behind erases",
-            Part::DieGc => "behind garbage collection",
-            Part::Bus
-                if self.0.keys.energy.max_active_dies > 0 || self.0.keys.energy.budget_mw > 0 =>
-            {
-                "for the channel or for power"
-            }
-            Part::Bus => "for the channel",
-            Part::Array => "its own data command, in the array",
-            Part::Transfer => "its own data, on the channel",
-            Part::Status => "its own command was done and not yet polled",
-            Part::Buffer => "in the write buffer",
-            Part::Flush => "for room in the write buffer or for earlier writes",
-        };
-        text.to_string()
+            other => other.said().to_string(),
+        }
     }
 }
 

@@ -2,72 +2,89 @@
 
 use serde::Serialize;
 
-/// A part of a latency. Every instant between arrival and completion is charged to one part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(usize)]
-pub enum Part {
-    /// In the request queue, before translation began.
-    HostQueue,
-    /// On the host link.
-    Link,
-    /// In firmware.
-    Firmware,
-    /// At the head of the request queue while every line of the map cache was being fetched.
-    MapStall,
-    /// Translated, without a slot in the flash command queue.
-    Slot,
-    /// Own map commands, and those of the request's other pages that this one needed.
-    OwnMap,
-    /// Commands of other requests that it had to wait for.
-    Delaying,
-    /// Ready, while the die was busy with another host or map read ...
-    DieRead,
-    /// ... program ...
-    DieProgram,
-    /// ... erase ...
-    DieErase,
-    /// ... or with garbage collection.
-    DieGc,
-    /// On the die, waiting for the channel; or ready, while the die waited for power.
-    Bus,
-    /// The own data command in the array.
-    Array,
-    /// The own data on the channel.
-    Transfer,
-    /// The array of the own data command was done, and the controller did not know yet. With bus
-    /// requests only.
-    Status,
-    /// In the write buffer.
-    Buffer,
-    /// Waiting for earlier writes to be committed.
-    Flush,
+/// Declares the parts in the order of reports. Of each: the word that reports use, the title in
+/// plots, and what is said of a request that spends time in it.
+macro_rules! latency_parts {
+    ($($(#[$doc:meta])+ $part:ident = $name:literal, $title:literal, $said:literal;)+) => {
+        /// A part of a latency. Every instant between arrival and completion is charged to one
+        /// part.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(usize)]
+        pub enum Part {
+            $($(#[$doc])+ $part,)+
+        }
+
+        /// How many parts there are.
+        pub const PARTS: usize = [$($name),+].len();
+
+        impl Part {
+            /// Every part, in the order of reports.
+            pub const ALL: [Self; PARTS] = [$(Self::$part),+];
+
+            /// The word reports use.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$part => $name,)+
+                }
+            }
+
+            /// The title in plots.
+            pub const fn title(self) -> &'static str {
+                match self {
+                    $(Self::$part => $title,)+
+                }
+            }
+
+            /// Where a request is, or what it waits for, while it spends time in the part.
+            pub const fn said(self) -> &'static str {
+                match self {
+                    $(Self::$part => $said,)+
+                }
+            }
+        }
+    };
 }
 
-/// How many parts there are.
-pub const PARTS: usize = 17;
+latency_parts! {
+    /// In the request queue, before translation began.
+    HostQueue = "host_queue", "host queue", "in the host queue, behind earlier requests";
+    /// On the host link.
+    Link = "link", "link", "on the link to the host";
+    /// In firmware.
+    Firmware = "firmware", "firmware", "in firmware";
+    /// At the head of the request queue while every line of the map cache was being fetched.
+    MapStall = "map_stall", "map cache full of fetches",
+        "for a line of the map cache, all were being fetched";
+    /// Translated, without a slot in the flash command queue.
+    Slot = "slot", "no slot", "for a slot of the queue";
+    /// Own map commands, and those of the request's other pages that this one needed.
+    OwnMap = "own_map", "own map commands", "for its own map commands";
+    /// Commands of other requests that it had to wait for.
+    Delaying = "delaying", "commands it depends on", "for commands of other requests";
+    /// Ready, while the die was busy with another host or map read ...
+    DieRead = "die_read", "die reads for others", "behind reads";
+    /// ... program ...
+    DieProgram = "die_program", "die programs for others", "behind programs";
+    /// ... erase ...
+    DieErase = "die_erase", "die erases", "behind erases";
+    /// ... or with garbage collection.
+    DieGc = "die_gc", "die collects garbage", "behind garbage collection";
+    /// On the die, waiting for the channel; or ready, while the die waited for power.
+    Bus = "bus", "channel or power taken", "for the channel";
+    /// The own data command in the array.
+    Array = "array", "own array operation", "its own data command, in the array";
+    /// The own data on the channel.
+    Transfer = "transfer", "own transfer", "its own data, on the channel";
+    /// The array of the own data command was done, and the controller did not know yet. With bus
+    /// requests only.
+    Status = "status", "status requests", "its own command was done and not yet polled";
+    /// In the write buffer.
+    Buffer = "buffer", "write buffer", "in the write buffer";
+    /// Waiting for earlier writes to be committed.
+    Flush = "flush", "flush of the buffer", "for room in the write buffer or for earlier writes";
+}
 
 impl Part {
-    /// Every part, in the order of reports.
-    pub const ALL: [Self; PARTS] = [
-        Self::HostQueue,
-        Self::Link,
-        Self::Firmware,
-        Self::MapStall,
-        Self::Slot,
-        Self::OwnMap,
-        Self::Delaying,
-        Self::DieRead,
-        Self::DieProgram,
-        Self::DieErase,
-        Self::DieGc,
-        Self::Bus,
-        Self::Array,
-        Self::Transfer,
-        Self::Status,
-        Self::Buffer,
-        Self::Flush,
-    ];
-
     /// Whether it is work of the request itself, as against waiting; waits for a port of the write
     /// buffer or for the link are in the parts of these.
     pub const fn is_own(self) -> bool {
@@ -80,29 +97,6 @@ impl Part {
                 | Self::Transfer
                 | Self::Buffer
         )
-    }
-
-    /// The word reports use.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::HostQueue => "host_queue",
-            Self::Link => "link",
-            Self::Firmware => "firmware",
-            Self::MapStall => "map_stall",
-            Self::Slot => "slot",
-            Self::OwnMap => "own_map",
-            Self::Delaying => "delaying",
-            Self::DieRead => "die_read",
-            Self::DieProgram => "die_program",
-            Self::DieErase => "die_erase",
-            Self::DieGc => "die_gc",
-            Self::Bus => "bus",
-            Self::Array => "array",
-            Self::Transfer => "transfer",
-            Self::Status => "status",
-            Self::Buffer => "buffer",
-            Self::Flush => "flush",
-        }
     }
 }
 
