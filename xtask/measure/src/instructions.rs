@@ -4,6 +4,7 @@
 //! requests, which takes 1,260 instructions each under valgrind and few on a processor that has
 //! them in hardware.
 
+use crate::tools;
 use anyhow::{Context as _, Result, bail, ensure};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -34,8 +35,8 @@ const GIB: &str = "8";
 const TOLERANCE: f64 = 1.0;
 
 /// Counts, compares with the baseline and, with `update`, writes it.
-pub(crate) fn run(root: &Path, update: bool) -> Result<String> {
-    let sh = crate::shell(root)?;
+pub fn run(root: &Path, update: bool) -> Result<String> {
+    let sh = tools::shell(root)?;
     let program = built(&sh, root, "flashyard-sim", "throughput")?;
     let known = std::fs::read_to_string(root.join(BASELINE)).unwrap_or_default();
     let mut table = String::from(
@@ -49,9 +50,9 @@ pub(crate) fn run(root: &Path, update: bool) -> Result<String> {
         let instructions = (long.0 - short.0) as f64 / (long.1 - short.1) as f64;
         counts.push((format!("{work} {setting}"), instructions));
     }
-    let cargo = crate::cargo();
+    let cargo = tools::cargo();
     cmd!(sh, "{cargo} build --release -q -p flashyard").quiet().run()?;
-    let command = crate::target(root).join("release/flashyard");
+    let command = tools::target(root).join("release/flashyard");
     for work in COMMANDS {
         let more = command_count(&sh, &command, work, 2 * REQUESTS)?
             - command_count(&sh, &command, work, REQUESTS)?;
@@ -76,9 +77,9 @@ pub(crate) fn run(root: &Path, update: bool) -> Result<String> {
 
 /// Builds an example; returns its place.
 pub(crate) fn built(sh: &Shell, root: &Path, package: &str, example: &str) -> Result<PathBuf> {
-    let cargo = crate::cargo();
+    let cargo = tools::cargo();
     cmd!(sh, "{cargo} build --release -q -p {package} --example {example}").quiet().run()?;
-    Ok(crate::target(root).join("release/examples").join(example))
+    Ok(tools::target(root).join("release/examples").join(example))
 }
 
 /// Runs a program under callgrind with these options; returns what both print.

@@ -7,8 +7,8 @@
 //! queues, answers are read by functions of their own, and the rest is that of the requests which
 //! are sent.
 
-use crate::ci::{BARE_METAL, LIBRARY};
 use crate::instructions::{built, callgrind};
+use crate::tools::{self, BARE_METAL, LIBRARY};
 use anyhow::{Context as _, Result, ensure};
 use flashyard_core::bus::queues::Ring;
 use flashyard_core::bus::request::Operation;
@@ -56,11 +56,11 @@ enum Part {
 }
 
 /// Counts, times and measures; with `update`, writes the file of instructions.
-pub(crate) fn run(root: &Path, update: bool) -> Result<String> {
-    let sh = crate::shell(root)?;
+pub fn run(root: &Path, update: bool) -> Result<String> {
+    let sh = tools::shell(root)?;
     let program = built(&sh, root, "flashyard-core", "decisions")?;
     let times = times(&sh, &program)?;
-    let file = crate::target(root).join("callgrind.decisions");
+    let file = tools::target(root).join("callgrind.decisions");
     let mut counted = BTreeMap::new();
     for (name, _) in &times {
         counted.insert(name.as_str(), count(&sh, &program, name, &file)?);
@@ -96,7 +96,7 @@ pub(crate) fn run(root: &Path, update: bool) -> Result<String> {
         size_of::<Ring>(),
         size_of::<Option<Operation>>(),
     )?;
-    if crate::ci::is_installed(&sh, BARE_METAL) {
+    if tools::is_installed(&sh, BARE_METAL) {
         for level in ["3", "s"] {
             let (scheduler, queues) = code(&sh, root, level)?;
             writeln!(
@@ -213,9 +213,9 @@ fn parts(works: &BTreeMap<&str, (Work, Counted)>) -> Result<[f64; 4]> {
 
 /// Bytes of code of the scheduler and of its queues on a target without an operating system.
 fn code(sh: &Shell, root: &Path, level: &str) -> Result<(u64, u64)> {
-    let cargo = crate::cargo();
+    let cargo = tools::cargo();
     // A directory of its own: the level is no part of the name of a library.
-    let target = crate::target(root).join(format!("code-size-{level}"));
+    let target = tools::target(root).join(format!("code-size-{level}"));
     cmd!(sh, "{cargo}")
         .args(LIBRARY.split_whitespace())
         .args(["-q", "--target", BARE_METAL, "--target-dir"])

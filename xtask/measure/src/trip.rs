@@ -7,6 +7,7 @@
 //! one arrives. The line table of the program says to which file an instruction belongs. Those of
 //! other crates are left out: a file that calls `core` and goes on afterwards has not changed.
 
+use crate::tools;
 use anyhow::{Context as _, Result, ensure};
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader};
@@ -32,14 +33,14 @@ const LIMIT: u64 = 1_000_000;
 const WHOLE: &[u8] = b"the turn is whole";
 
 /// Counts the files of one read.
-pub(crate) fn run(root: &Path) -> Result<String> {
+pub fn run(root: &Path) -> Result<String> {
     let gdb = Command::new("gdb").arg("--version").stdout(Stdio::null()).status();
     ensure!(
         gdb.is_ok_and(|status| status.success()),
         "gdb cannot be run; its package is called gdb (apt-get install gdb, dnf install gdb)"
     );
-    let (sh, cargo) = (crate::shell(root)?, crate::cargo());
-    let target = crate::target(root).join("trip");
+    let (sh, cargo) = (tools::shell(root)?, tools::cargo());
+    let target = tools::target(root).join("trip");
     cmd!(sh, "{cargo} build -q -p flashyard-sim --example throughput --target-dir {target}")
         .args(
             ["", "package.flashyard-sim.", "package.flashyard-core."]
@@ -188,7 +189,10 @@ mod tests {
 
     #[test]
     fn the_example_has_the_line_where_a_turn_begins() {
-        let text = std::fs::read_to_string(crate::root().join(EXAMPLE)).unwrap();
+        let text = std::fs::read_to_string(
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(EXAMPLE),
+        )
+        .unwrap();
         assert_eq!(text.lines().filter(|line| line.trim() == TURN).count(), 1);
     }
 }
