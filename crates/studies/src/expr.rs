@@ -1,7 +1,7 @@
 //! Expressions of experiment files: what decides a statement, what a cell of a table shows.
 //! docs/STUDIES.md describes the language.
 
-use crate::metrics::{METRICS, WORKLOAD_METRICS};
+use crate::metrics::{self, WORKLOAD_METRICS};
 use crate::names::{Grid, Names};
 use crate::tokens::{Printed, Token, Tokens};
 use anyhow::{Result, bail};
@@ -458,9 +458,9 @@ impl Parser<'_> {
 
     /// `read(drs)`, `read(drs/rcf)`, `read(drs@512/drs@1)`.
     fn figure(&mut self, word: &str) -> Result<Expr> {
-        let Some(metric) = METRICS.iter().position(|metric| metric.name == word) else {
-            let known = METRICS.iter().map(|metric| metric.name);
-            bail!("{word}: no function, and no figure of a run{}", nearest(word, known));
+        let Some(metric) = metrics::place(word) else {
+            let near = nearest(word, metrics::names());
+            bail!("{word}: no function, and no figure of a run{near}");
         };
         self.needs_workload(word)?;
         let of = self.run_of()?;

@@ -98,6 +98,24 @@ pub const METRICS: &[Metric] = metrics! { Metric, &Report:
     "sleep_energy", "energy of sleep and of the ways there and back, pJ", |report| resource(report, "sleep");
 };
 
+/// The place of a figure of a run by its name: those of [`METRICS`], then the columns of sweeps.
+pub(crate) fn place(name: &str) -> Option<usize> {
+    let own = METRICS.iter().position(|metric| metric.name == name);
+    own.or_else(|| headline::place(name).map(|place| METRICS.len() + place))
+}
+
+/// The names of all figures of a run.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    METRICS.iter().map(|metric| metric.name).chain(headline::ALL.iter().map(|one| &*one.name))
+}
+
+/// All figures of a run by place; not a number where one is not defined.
+pub(crate) fn all_of(report: &Report) -> Vec<f64> {
+    let own = METRICS.iter().map(|metric| metric.value(report));
+    let all = own.chain(headline::ALL.iter().map(|column| column.value(report)));
+    all.map(|value| value.unwrap_or(f64::NAN)).collect()
+}
+
 /// Every figure of a workload.
 pub(crate) const WORKLOAD_METRICS: &[WorkloadMetric] = metrics! { WorkloadMetric, &[Request]:
     "requests", "requests", |all: &[Request]| all.len() as f64;
@@ -113,7 +131,7 @@ pub(crate) const WORKLOAD_METRICS: &[WorkloadMetric] = metrics! { WorkloadMetric
 
 impl Metric {
     /// The figure of a run; none where it is not defined.
-    pub(crate) fn value(&self, report: &Report) -> Option<f64> {
+    fn value(&self, report: &Report) -> Option<f64> {
         (self.of)(report)
     }
 }

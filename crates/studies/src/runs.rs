@@ -1,7 +1,7 @@
 //! The runs of a study: which there are, each done once, side by side; and their replicas.
 
 use crate::device::settings_of;
-use crate::metrics::{METRICS, Metric, WORKLOAD_METRICS};
+use crate::metrics::{self, WORKLOAD_METRICS};
 use crate::schema::Experiment;
 use crate::study::Study;
 use crate::workloads::{at_point, jittered, scaled};
@@ -32,16 +32,14 @@ pub(crate) struct RunKey {
 /// What a run found.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Found {
-    /// By number of the figure; not a number where it is not defined.
+    /// By place of the figure; not a number where it is not defined.
     pub(crate) figures: Vec<f64>,
     pub(crate) queue_grew: bool,
 }
 
 impl Found {
     fn of(report: &Report) -> Self {
-        let of = |metric: &Metric| metric.value(report).unwrap_or(f64::NAN);
-        let figures = METRICS.iter().map(of).collect();
-        Self { figures, queue_grew: report.verdict.queue_grew }
+        Self { figures: metrics::all_of(report), queue_grew: report.verdict.queue_grew }
     }
 }
 
@@ -224,8 +222,7 @@ impl<'a> Runs<'a> {
         }
         let wanted: BTreeSet<(usize, u64)> = jobs.iter().copied().collect();
         let wanted: Vec<_> = wanted.into_iter().collect();
-        let makespan = METRICS.iter().position(|metric| metric.name == "makespan");
-        let makespan = makespan.expect("a figure of every run");
+        let makespan = metrics::place("makespan").expect("a figure of every run");
         let found = self.run(study, "runs at once", &wanted)?;
         let of = |job| &found[wanted.binary_search(&job).expect("it was run")].figures[makespan];
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time in ns")]

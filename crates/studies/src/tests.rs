@@ -6,7 +6,7 @@ use crate::eval::{Evaluator, Figures, Scope};
 use crate::expr::{Context, Expr};
 use crate::judge::{Judged, Outcome};
 use crate::list::STUDIES;
-use crate::metrics::METRICS;
+use crate::metrics::{self, METRICS};
 use crate::runs::RunKey;
 use crate::sample::{Sample, Spread};
 use crate::schema::{By, Catalogue};
@@ -381,6 +381,22 @@ fn verdicts_have_their_words() {
     assert_eq!(word(Outcome::Yes, Some(By::Calibration)), "by calibration");
     // What was to hold in any case and does not plainly does not hold.
     assert_eq!(word(Outcome::No, Some(By::Definition)), "does not hold");
+}
+
+/// A statement can name what a sweep has a column for; the study's own figures come first.
+#[test]
+fn columns_of_sweeps_are_figures() {
+    let study = study(MADE_UP);
+    let context = Context::of(&study.names, study.grid("one").unwrap());
+    let claim = |text: &str| Expr::claim(text, &study.names, context);
+    assert!(claim("mean(read.p999_us(new/old)) < 1").is_ok());
+    assert!(claim("all(gc_pages_copied(new) < gc_pages_copied(old))").is_ok());
+    let error = claim("mean(read.p999_ms(new)) < 1").unwrap_err().to_string();
+    assert!(error.contains("did you mean read.p999_us?"), "{error}");
+    for (place, name) in metrics::names().enumerate() {
+        let found = metrics::place(name);
+        assert!(found == Some(place) || found < Some(METRICS.len()), "{name}");
+    }
 }
 
 #[test]

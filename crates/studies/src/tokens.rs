@@ -36,7 +36,7 @@ impl<'a> Tokens<'a> {
         while let Some(first) = rest.chars().next() {
             let (token, length) = match first {
                 'a'..='z' | 'A'..='Z' | '_' => {
-                    let length = length_of(rest, |c| c.is_ascii_alphanumeric() || c == '_');
+                    let length = length_of(rest, |c| c.is_ascii_alphanumeric() || "_.".contains(c));
                     (Token::Word(&rest[..length]), length)
                 }
                 '0'..='9' => {
