@@ -171,7 +171,7 @@ fn differing(
     differs.map(line).collect()
 }
 
-/// A key with what it is as its comment.
+/// A key with its description as a comment.
 fn described(key: &Key<impl WordList>, value: Value) -> String {
     let doc = first_sentence(key.doc);
     let comment = match key.kind {

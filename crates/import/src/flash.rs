@@ -62,12 +62,13 @@ pub(crate) const FLASH: &[Key<Facts>] = &[
     optional("Suspend_Write_Time", Whole(0, u64::MAX), Always(Idle, NO_SUSPENSION)),
 ];
 
-/// Which type of page the second of three is, the first being 0; none where there are fewer.
+/// Returns the number of the second of three types of pages. Numbers begin with 0. With fewer types
+/// there is none.
 fn csb(facts: &Facts) -> Option<usize> {
     (facts.bits_per_cell == 3).then_some(1)
 }
 
-/// Which type of page the last one is; none where it is the first.
+/// Returns the number of the last type of pages, unless the first is the last.
 fn msb(facts: &Facts) -> Option<usize> {
     (1..READ.len()).find(|last| *last as u64 + 1 == facts.bits_per_cell)
 }

@@ -170,7 +170,7 @@ pub(crate) struct Trace {
     pub(crate) out: PathBuf,
 }
 
-/// A flow, and what its keys depend on.
+/// A flow with the facts that its keys depend on.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
     pub(crate) group: Group,

@@ -1,10 +1,10 @@
-//! Tables of MQSim's keys: what the value of each may be, and what becomes of it.
+//! Tables of MQSim's keys. A row says which values a key may have and what the key becomes.
 
 use crate::found::{Fate, Found, Outcome, quoted, thousandths};
 use crate::xml::{Entry, Group};
 use std::borrow::Cow;
 
-/// What the value of a key may be; what it depends on is `C`.
+/// The values that a key may have. `C` has the facts that they depend on.
 pub(crate) enum Kind<C> {
     /// A whole number in a range.
     Whole(u64, u64),
@@ -19,7 +19,7 @@ pub(crate) enum Kind<C> {
     Text,
 }
 
-/// What becomes of a word: the word, its fate, keys that are written as TOML has them, and why.
+/// A word, its fate, the keys that are written as TOML has them, and the reason.
 pub(crate) type OfWord =
     (&'static str, Fate, &'static [(&'static str, &'static str)], &'static str);
 

@@ -164,7 +164,8 @@ fn fits(footprint: &Footprint, free: Free) -> Result<(), String> {
     short(free.address_space, bytes.saturating_add(RESERVED)).map_or(Ok(()), Err)
 }
 
-/// Why a device is refused: what it needs, of which parts, and how they become smaller.
+/// Says why a device is refused: how much it needs, which parts need most, and how to make them
+/// smaller.
 fn refusal(footprint: &Footprint, bytes: u64, but: &str) -> String {
     let mut parts = footprint.parts.clone();
     parts.sort_by_key(|part| std::cmp::Reverse(part.bytes));

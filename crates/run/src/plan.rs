@@ -268,7 +268,7 @@ impl Plan {
         Ok(inputs)
     }
 
-    /// The device and the workload that are named, as far as they are.
+    /// Returns the names of the device and of the workload. Each may be missing.
     pub fn named(asked: &Selection) -> Result<(Option<String>, Option<String>)> {
         Ok(match (&asked.device, &asked.workload) {
             (Some(one), None) => match recognise(one)? {
@@ -279,7 +279,7 @@ impl Plan {
         })
     }
 
-    /// Names the defaults where nothing is named, so that no name is guessed at.
+    /// Names the default device and workload if nothing is named, so that no name is guessed.
     pub fn fill_names(asked: &mut Selection) {
         let device = asked.device.get_or_insert_with(|| DEFAULT_DEVICE.to_string());
         asked.workload.get_or_insert_with(|| presets::default_workload(device).to_string());

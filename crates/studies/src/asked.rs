@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// What is asked of a study; by default nothing but what its file says.
+/// Options of a study. The default is what its file says.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
     /// A directory with recorded traces.

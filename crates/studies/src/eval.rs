@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 /// Where figures come from.
 pub(crate) trait Figures {
-    /// A figure of a run; none where it is not defined, or not run.
+    /// Returns a figure of a run, if the run exists and the figure is defined.
     fn figure(&self, key: RunKey, metric: usize) -> Option<Sample>;
     /// A figure of a workload.
     fn of_workload(&self, workload: usize, metric: usize) -> Option<Sample>;
@@ -50,7 +50,7 @@ impl<'a, F: Figures> Evaluator<'a, F> {
         Self { names, figures, leaves_out: true, left_out: RefCell::new(BTreeSet::new()) }
     }
 
-    /// What a number comes to; none where a figure in it is not defined.
+    /// Returns the value of a number, if all figures in it are defined.
     pub(crate) fn number(&self, expr: &Expr, scope: &Scope) -> Option<Sample> {
         match expr {
             Expr::Number(printed) => Some(Sample::exact(printed.value)),
@@ -156,7 +156,7 @@ pub(crate) fn without(workloads: &[usize], scope: &Scope) -> Scope {
     Scope { workloads: rest.collect(), ..scope.clone() }
 }
 
-/// What two numbers make; none where they are divided by 0.
+/// Combines two numbers. A division by 0 gives none.
 fn arithmetic(operator: Operator, left: Sample, right: Sample) -> Option<Sample> {
     let of = left.of.or(right.of);
     let mut sample = Sample::combine(&[left, right], |values| match operator {

@@ -17,7 +17,7 @@ pub(crate) const TOLERANCE: f64 = 0.1;
 /// number. Our choice.
 pub(crate) const WIDEST: f64 = 0.25;
 
-/// What comes of a comparison, or of several.
+/// The outcome of one comparison or of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Yes,
@@ -390,7 +390,7 @@ fn matches(found: &Sample, published: f64, half: f64) -> Judged {
     }
 }
 
-/// What comes of several that make up one statement.
+/// The outcome of a statement that is made of several comparisons.
 pub(crate) fn of_all(all: &[Outcome]) -> Outcome {
     let has = |outcome| all.contains(&outcome);
     if all.iter().all(|outcome| *outcome == Outcome::Yes) {

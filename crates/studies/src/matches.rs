@@ -25,7 +25,7 @@ pub struct Number {
     pub says: String,
     /// The workload, where it is a figure of one.
     pub workload: Option<String>,
-    /// The figure; none where it is not defined.
+    /// The figure, if it is defined.
     pub found: Option<f64>,
     /// Where one more run would lie.
     pub one_more: Option<[f64; 2]>,

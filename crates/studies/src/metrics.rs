@@ -15,7 +15,7 @@ pub struct Metric {
     of: fn(&Report) -> Option<f64>,
 }
 
-/// A figure of a workload, whatever runs it.
+/// A figure of a workload. It does not depend on the device.
 pub(crate) struct WorkloadMetric {
     pub(crate) name: &'static str,
     #[cfg_attr(not(test), expect(dead_code, reason = "the documentation is tested against it"))]
@@ -130,14 +130,14 @@ pub(crate) const WORKLOAD_METRICS: &[WorkloadMetric] = metrics! { WorkloadMetric
 };
 
 impl Metric {
-    /// The figure of a run; none where it is not defined.
+    /// Returns the figure of a run, if it is defined.
     fn value(&self, report: &Report) -> Option<f64> {
         (self.of)(report)
     }
 }
 
 impl WorkloadMetric {
-    /// The figure of a workload; none where it is not defined.
+    /// Returns the figure of a workload, if it is defined.
     pub(crate) fn value(&self, requests: &[Request]) -> Option<f64> {
         Some((self.of)(requests)).filter(|value| value.is_finite())
     }
@@ -204,7 +204,7 @@ fn resource(report: &Report, name: &str) -> Option<f64> {
     report.energy_pj.by_resource.get(name).map(|&pj| pj as f64)
 }
 
-/// Energy of a run by what it was for, in picojoules.
+/// The energy of a run by its purpose, in picojoules.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Parts {
     pub(crate) post: u64,

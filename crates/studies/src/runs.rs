@@ -159,12 +159,12 @@ impl<'a> Runs<'a> {
         format!("{}: {runs} runs and {replicas} replicas in {seconds:.1} s", study.name)
     }
 
-    /// What a run found; none where the study does not have it.
+    /// Returns the results of a run, if the study has the run.
     pub(crate) fn found(&self, key: RunKey) -> Option<&Found> {
         self.places.get(&key).map(|&job| &self.found[job])
     }
 
-    /// Its replicas; none where they were not asked for.
+    /// Returns the replicas of a run, if the run was repeated.
     pub(crate) fn replicas(&self, key: RunKey) -> Option<&[Found]> {
         self.replicas.get(self.places.get(&key)?).map(Vec::as_slice)
     }

@@ -54,7 +54,7 @@ const fn one() -> u64 {
     1
 }
 
-/// The short form of a study, which still judges; what it does not name stays.
+/// The short form of a study, which still judges. Values that it does not name stay.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Short {
@@ -438,7 +438,7 @@ pub(crate) struct Statement {
     pub(crate) says: Option<String>,
     /// How it was published; not of what the study asks itself.
     pub(crate) form: Option<StatementForm>,
-    /// What decides it; none where it is not judged.
+    /// The expression that decides it. A statement without one is not judged.
     pub(crate) holds: Option<String>,
     /// What decides each part of it.
     #[serde(default)]
@@ -505,7 +505,7 @@ pub(crate) struct Trace {
     pub(crate) kind: String,
     /// Its name in a directory of `--traces`, plain or with .gz or .zst behind it.
     pub(crate) file: String,
-    /// What reads it as it is.
+    /// Settings that read the trace unchanged.
     #[serde(default)]
     pub(crate) settings: Vec<String>,
 }

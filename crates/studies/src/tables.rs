@@ -1,4 +1,4 @@
-//! The tables of a study: cells are expressions, rows and columns what they are evaluated for.
+//! The tables of a study. A cell is an expression, which is evaluated for its row and its column.
 
 use crate::eval::{Evaluator, Figures, Scope};
 use crate::expr::{Context, Expr};
@@ -20,7 +20,7 @@ enum Choice {
     Group(Vec<usize>),
 }
 
-/// A row or a column: its name, and what it chooses.
+/// A row or a column: its name and its choice.
 #[derive(Clone, Debug)]
 struct Entry {
     name: String,
@@ -372,7 +372,7 @@ impl Filled {
         self.load.as_ref().map(Load::text).into_iter().chain(self.note.clone()).collect()
     }
 
-    /// The text of a cell; all of a column end with a mark or a space where one of them is marked.
+    /// Returns the text of a cell. If a cell of the column has a mark, the others end with a space.
     pub fn cell(&self, row: usize, column: usize) -> String {
         let of_column = |row: usize| self.rows[row].1[column];
         let marked =

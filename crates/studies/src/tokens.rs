@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-/// A number as it is printed somewhere, and the half of its last digit.
+/// A printed number, and half of its last digit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Printed {
     pub(crate) value: f64,
@@ -122,7 +122,7 @@ fn length_of(text: &str, belongs: impl Fn(char) -> bool) -> usize {
     text.find(|c| !belongs(c)).unwrap_or(text.len())
 }
 
-/// A number as it is written, and half of its last digit.
+/// Reads a printed number.
 pub(crate) fn printed(text: &str, percent: bool) -> Result<Printed> {
     let digits = text.replace('_', "");
     let Ok(value) = digits.parse::<f64>() else { bail!("{text} is no number") };

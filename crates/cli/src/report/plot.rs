@@ -39,7 +39,7 @@ pub(crate) enum Kind {
     Published { x: Axis, rows: Vec<Beside> },
 }
 
-/// An axis: what it shows, in which unit the data is.
+/// An axis: its title, and the unit of its data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Axis {
     pub(crate) label: &'static str,

@@ -236,8 +236,8 @@ fn plot(all: &Filled, id: &str, unit: (&'static str, f64, &'static str)) -> Opti
     Some(Plot::new(id, only, "", kind))
 }
 
-/// What the values of a form are, by what they are multiplied for the plot, and the unit then. The
-/// unit of plain numbers is what the name of the column ends in.
+/// Returns the name of the values of a form, the factor that the plot multiplies them by, and the
+/// unit of the product. Plain numbers have the unit that the title of the column ends in.
 fn unit_of(form: Form, column: &str) -> (&'static str, f64, &'static str) {
     match form {
         Form::Percent | Form::Percent1 => ("Shares", 100.0, "%"),
@@ -256,7 +256,7 @@ fn unit_of(form: Form, column: &str) -> (&'static str, f64, &'static str) {
     }
 }
 
-/// A title of a column with the unit in which its cells are, where it does not say so.
+/// Returns the title of a column with the unit of its cells. A title that has the unit stays.
 fn with_unit(column: &str, form: Form) -> String {
     let unit = match form {
         Form::Us | Form::Us1 => "us",

@@ -119,7 +119,7 @@ fn sizes(SizeTables { tables: [bytes, power], note }: &SizeTables) -> String {
     format!("\nTables by formula (figure 7), bytes\n{bytes}\n{power}{note}\n")
 }
 
-/// Of each statement the verdict, what it says, what was found.
+/// Lists the statements, each with its verdict, its text and what was found.
 fn statements(title: &str, answers: &[Answer]) -> String {
     if answers.is_empty() {
         return String::new();

@@ -15,7 +15,7 @@ use flashyard_run::sweep::journal::Found;
 use flashyard_run::sweep::plan::{Planned, Planner};
 use std::path::Path;
 
-/// A point with what its runs found, or one of its runs.
+/// A point with the results of its runs, or one run alone.
 #[derive(Debug)]
 pub(crate) struct Row<'a> {
     /// Counted from 1.
@@ -40,7 +40,8 @@ impl Row<'_> {
         })
     }
 
-    /// The figures of its runs under the headline at a place; none where one failed.
+    /// Returns the figures of its runs under the headline at a place. If a run failed, there are
+    /// none.
     pub(crate) fn figure(&self, place: usize) -> Vec<Option<f64>> {
         let failed = self.planned.runs.is_err()
             || self.found.iter().any(|(_, found)| found.failed.is_some());

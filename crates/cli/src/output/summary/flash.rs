@@ -46,7 +46,7 @@ pub(super) fn figures(merges: bool, report: &Report) -> Vec<String> {
     lines
 }
 
-/// Write amplification and what it is made of, where the host wrote anything.
+/// Write amplification and its parts. They exist if the host wrote something.
 fn amplification(report: &Report) -> Option<String> {
     let flash = &report.flash;
     let parts = |name: &str| flash.write_amplification_by[name];
@@ -88,7 +88,7 @@ fn padding_cause(cause: &str) -> &str {
     }
 }
 
-/// What the map cache did, if there is one.
+/// The work of the map cache, if the device has one.
 fn map_cache(report: &Report) -> Option<String> {
     let map = &report.map;
     (report.memory.cache_bytes > 0).then(|| {
@@ -157,7 +157,7 @@ fn memory(report: &Report) -> Option<String> {
     })
 }
 
-/// What the write buffer did, if there is one.
+/// The work of the write buffer, if the device has one.
 fn buffer(report: &Report) -> Option<String> {
     let buffer = &report.buffer;
     if buffer.units == 0 {

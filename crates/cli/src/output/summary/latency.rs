@@ -1,4 +1,4 @@
-//! Latencies by class and by stream, and what they are made of.
+//! Latencies by class and by stream, and their parts.
 
 use crate::output::table::{render, render_groups, table};
 use comfy_table::Table;
