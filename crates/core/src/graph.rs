@@ -113,6 +113,12 @@ impl Node {
         self.stage < self.stages && self.waits[self.stage as usize] > 0
     }
 
+    /// Whether its current command is its last one, and no set waits for it.
+    #[inline]
+    pub const fn ends_unawaited(&self) -> bool {
+        self.stage + 1 == self.stages && self.first_out == NIL
+    }
+
     /// The best rank of the requests that wait for `stage` or a later one.
     #[inline]
     pub fn inherited_at(&self, stage: u8) -> Rank {
@@ -256,6 +262,15 @@ where
         node.link = free;
         self.free_node = id;
         self.live -= 1;
+    }
+
+    /// Completes the last command of a set that nobody waits for, and forgets the set.
+    #[inline]
+    pub fn finish(&mut self, id: u32) {
+        let node = &mut self.nodes.as_mut()[id as usize];
+        debug_assert!(node.ends_unawaited(), "set {id} has commands left, or is waited for");
+        node.stage = node.stages;
+        self.remove(id);
     }
 
     /// A set.

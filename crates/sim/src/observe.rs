@@ -62,6 +62,8 @@ pub struct CommandDone {
     pub end: Time,
     /// How often it moved while it waited.
     pub rekeys: u32,
+    /// How often its operation sensed its pages again.
+    pub retries: u32,
 }
 
 /// A program or an erase that makes way for reads, or goes on.

@@ -61,8 +61,8 @@ impl Hash {
     }
 
     fn parts(&mut self, parts: &Parts) {
-        // As in reports, time until the end of an operation is known is there or not.
-        let is_shown = |part: &Part| *part != Part::Status || parts.get(*part) > 0;
+        // As in reports, parts that few devices have are there or not.
+        let is_shown = |part: &Part| !part.is_rare() || parts.get(*part) > 0;
         for part in Part::ALL.into_iter().filter(is_shown) {
             self.word(parts.get(part));
         }
@@ -71,8 +71,11 @@ impl Hash {
     fn tally(&mut self, tally: &Tally) {
         for op in Op::ALL {
             for purpose in Purpose::ALL {
-                let Work { ops, pages, array_ns, transfer_ns } = tally.get(op, purpose);
+                let Work { ops, pages, retries, array_ns, transfer_ns } = tally.get(op, purpose);
                 self.words([ops, pages, array_ns, transfer_ns]);
+                if retries > 0 {
+                    self.word(retries);
+                }
             }
         }
     }
@@ -126,6 +129,7 @@ impl Observer for Events {
             start,
             end,
             rekeys,
+            retries,
         } = *event;
         self.event(2, |hash| {
             hash.command(command);
@@ -134,6 +138,9 @@ impl Observer for Events {
             hash.maybe(ppn.map(u64::from));
             hash.text(queue);
             hash.words([enqueued.as_ns(), start.as_ns(), end.as_ns()]);
+            if retries > 0 {
+                hash.word(retries.into());
+            }
         });
     }
 

@@ -7,7 +7,7 @@ use flashyard_core::units::{DieId, Time};
 use flashyard_sim::observe::{BusTransfer, CommandDone, CommandName, Observer, Suspension};
 
 /// The columns. A cell is empty if the command has no such value.
-const FIELDS: [Field; 13] = [
+const FIELDS: [Field; 14] = [
     Field::new("request", Kind::Count, "", "order of the request; nothing: the device's own work"),
     Field::new("page", Kind::Count, "", "page access inside the request, from 0"),
     Field::new("stage", Kind::Text, "", "place of the command in its set"),
@@ -21,6 +21,7 @@ const FIELDS: [Field; 13] = [
     Field::new("start_ns", Kind::Count, "ns", "when the die took the command"),
     Field::new("end_ns", Kind::Count, "ns", "when the die was free again"),
     Field::new("rekeys", Kind::Count, "", "how often the command moved while it waited"),
+    Field::new("retries", Kind::Count, "", "how often its operation sensed its pages again"),
 ];
 
 /// The log.
@@ -34,14 +35,14 @@ pub(crate) const COMMANDS: Log = Log {
 #[derive(Debug)]
 struct CommandLogger(SharedLog);
 
-/// A row for what happened to a command: it has no place, queue, key and re-keys.
+/// A row for what happened to a command: it has no place, queue, key, re-keys and retries.
 fn of_event(
     command: &CommandName,
     op: &'static str,
     purpose: Purpose,
     die: DieId,
     [from, until]: [Time; 2],
-) -> [Cell<'static>; 13] {
+) -> [Cell<'static>; 14] {
     let [request, page] = name(command);
     [
         request,
@@ -57,10 +58,11 @@ fn of_event(
         from.as_ns().into(),
         until.as_ns().into(),
         Cell::Nothing,
+        Cell::Nothing,
     ]
 }
 
-fn of_command(done: &CommandDone) -> [Cell<'static>; 13] {
+fn of_command(done: &CommandDone) -> [Cell<'static>; 14] {
     let [request, page] = name(&done.command);
     [
         request,
@@ -76,6 +78,7 @@ fn of_command(done: &CommandDone) -> [Cell<'static>; 13] {
         done.start.as_ns().into(),
         done.end.as_ns().into(),
         done.rekeys.into(),
+        done.retries.into(),
     ]
 }
 

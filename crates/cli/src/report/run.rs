@@ -327,7 +327,7 @@ fn parts(report: &Report) -> Drawn {
     let kind = Kind::Stack {
         x: Axis::new("share of the latency", "%"),
         share: true,
-        parts: used.iter().map(|part| part.title().to_string()).collect(),
+        parts: used.iter().map(|part| part.label().to_string()).collect(),
         rows: rows.iter().map(row).collect(),
     };
     let note = "What the requests waited for and what was done for them; each bar is 100 % of the \

@@ -126,7 +126,7 @@ fn latency_is_completion_less_arrival_and_the_sum_of_its_parts() {
     for logged in logged() {
         let latency = logged.column("latency_ns");
         let parts = logged.columns("part_", "_ns");
-        assert_eq!(parts.len(), 17, "{parts:?}");
+        assert_eq!(parts.len(), 18, "{parts:?}");
         for (row, latency) in latency.iter().enumerate() {
             let of = |column: &str| logged.column(column)[row];
             assert_eq!(*latency, of("completion_ns") - of("arrival_ns"));
@@ -142,9 +142,9 @@ fn latency_is_completion_less_arrival_and_the_sum_of_its_parts() {
             for part in &parts {
                 let name = part.trim_start_matches("part_").trim_end_matches("_ns");
                 let parts = &logged.summary["latency_parts_ns"][class];
-                // Left out where channels carry no bus requests.
+                // Left out where channels carry no bus requests and no page is sensed again.
                 let expected = match &parts[name] {
-                    Value::Null if name == "status" => 0,
+                    Value::Null if name == "status" || name == "retry" => 0,
                     _ => int(parts, name),
                 };
                 assert_eq!(rows(part).iter().sum::<u64>(), expected, "{class} {name}");
@@ -291,7 +291,7 @@ fn a_die_does_one_command_at_a_time_each_after_it_was_queued() {
 fn the_stages_of_commands_are_documented_and_mean_what_they_say() {
     let document = repository_file("docs/JSON.md");
     let header =
-        "request,page,stage,op,purpose,die,ppn,queue,key,enqueue_ns,start_ns,end_ns,rekeys";
+        "request,page,stage,op,purpose,die,ppn,queue,key,enqueue_ns,start_ns,end_ns,rekeys,retries";
     assert!(document.contains(header), "docs/JSON.md shows the header of the command log");
     let expected = [
         ("MRe", "read", &["map_writeback"][..]),
@@ -347,6 +347,27 @@ fn suspensions_have_rows_and_reads_do_not_miss_them() {
         ["program", "0", "840960"],
     ];
     assert_eq!(rows, expected);
+}
+
+/// Every page is sensed again, twice: 120.48 us, and two times 60 us and a step of 1 us.
+#[test]
+fn retries_have_a_column_and_a_line_of_the_summary() {
+    let folder = Folder::with("t.txt", "0 0 0 8 1\n");
+    let keys = [
+        "map.store=resident",
+        "state.initial=full",
+        "retry.chance_percent=100",
+        "retry.again_percent=100",
+        "retry.most=2",
+    ];
+    let keys = keys.iter().flat_map(|key| ["--set", key]).collect::<Vec<_>>();
+    let args = ["run", "embedded-2x2", "t.txt", "--check", "--commands", "c.csv"];
+    let text = folder.run(&[&args[..], &keys].concat()).text();
+    assert!(text.contains("1 reads (1 sensed again), 0 programs"), "{text}");
+    let row = text.lines().find(|line| line.starts_with("retry ")).expect("a part of reads");
+    assert!(row.contains("122 us"), "{row}");
+    let rows = read_commands(&String::from_utf8(folder.read("c.csv")).unwrap());
+    assert_eq!((rows.len(), &*rows[0]["retries"]), (1, "2"));
 }
 
 #[test]

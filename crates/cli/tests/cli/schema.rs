@@ -132,11 +132,12 @@ const STREAMS: &str = "\
 [[phase.stream]]\nname = \"free\"\npattern.requests = 80\n";
 
 /// Runs that differ in what they print: arguments behind `run`, and what must be there.
-const RUNS: [(&str, &str); 13] = [
+const RUNS: [(&str, &str); 14] = [
     ("drs radiowb", "/waits_ns/read"),
     ("small-full radiowb", "/verdict/warnings"),
     ("t.txt", "/workload/changes"),
     ("toy", "/gc/jobs"),
+    ("small-full radiowb --set retry.chance_percent=50", "/latency_parts_ns/read/retry"),
     (
         "nvme-tlc mixed-70-30 --capacity 8GB --set state.initial=steady --set pattern.requests=2000",
         "/verdict/warnings",

@@ -264,6 +264,7 @@ fn timelines_of_all_kinds_of_devices_keep_the_rules() {
             "nand.cache_read=true",
         ][..],
         &["embedded-2x2", "mixed-70-30", "buffer.bytes=262144"],
+        &["small-full", "mixed-70-30", "retry.chance_percent=30"],
         &["embedded-2x2", "mixed-70-30", "bus.precision=requests"],
         &["drive-mlc", "mixed-70-30"],
         &["wd1600bekt", "mixed-70-30"],
@@ -276,6 +277,8 @@ fn timelines_of_all_kinds_of_devices_keep_the_rules() {
         assert_eq!(requests.count() as u64, int(&found, "workload.requests"), "{args:?}");
         let suspended = seen.slices.iter().filter(|one| one.notes.contains_key("ends")).count();
         assert_eq!(suspended as u64, int(&found, "flash.suspensions"), "{args:?}");
+        let retried = seen.slices.iter().filter(|one| one.notes.contains_key("retries")).count();
+        assert_eq!(retried > 0, args[2..].iter().any(|one| one.starts_with("retry")), "{args:?}");
     }
 }
 

@@ -129,6 +129,25 @@ fn a_program_that_has_used_up_its_suspension_makes_reads_wait() {
     assert_eq!(rows(&program), [own, row("die_read", "read", "host", "-", 100), suspended]);
 }
 
+/// Each page is sensed again once, which takes 105 us: the first read itself, and the second
+/// behind it.
+#[test]
+fn a_page_that_is_sensed_again_is_named() {
+    let keys = [
+        "state.initial=full",
+        "retry.chance_percent=100",
+        "retry.again_percent=0",
+        "retry.step_us=5",
+    ];
+    let requests = [(0, 0, true), (50, 1, true)];
+    let first = why(&requests, 0, &keys);
+    let (sense, again) =
+        (row("array", "read", "host", "-", 100), row("retry", "read", "host", "-", 105));
+    assert_eq!(rows(&first), [again.clone(), sense.clone()]);
+    let second = why(&requests, 1, &keys);
+    assert_eq!(rows(&second), [row("die_read", "read", "host", "-", 155), again, sense]);
+}
+
 /// Two reads of one map page that is not cached: the first fetches it, the second waits for that.
 #[test]
 fn a_miss_of_the_map_cache_is_named() {
@@ -425,5 +444,5 @@ fn polls_are_in_the_command_log() {
     assert_eq!(polls, int(&run, "bus.status_requests"));
     assert!(polls > 0);
     let columns = text.lines().map(|line| line.split(',').count());
-    assert!(columns.into_iter().all(|count| count == 13));
+    assert!(columns.into_iter().all(|count| count == 14));
 }

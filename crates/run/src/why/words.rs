@@ -211,6 +211,7 @@ impl Words<'_> {
     fn own(&self, part: Part, op: Op, purpose: Purpose) -> String {
         match part {
             Part::Array => format!("its own {}, in the array", op.name()),
+            Part::Retry => format!("its own {}, sensing again", op.name()),
             Part::Transfer => format!("its own {}, on the channel", op.name()),
             Part::Status => format!("its own {} was done and not yet polled", op.name()),
             Part::OwnMap => format!("its own map {} ({})", op.name(), miss(purpose)),
@@ -220,14 +221,18 @@ impl Words<'_> {
 
     /// Time that nobody in particular took.
     fn plain(&self, part: Part) -> String {
-        let energy = &self.0.keys.energy;
-        match part {
-            Part::Slot => format!("for one of the {} slots of the queue", self.0.keys.queue.depth),
-            Part::Bus if energy.max_active_dies > 0 || energy.budget_mw > 0 => {
-                "for the channel or for power".to_string()
+        let text = match part {
+            Part::Slot => {
+                return format!("for one of the {} slots of the queue", self.0.keys.queue.depth);
             }
-            other => other.said().to_string(),
-        }
+            Part::Bus
+                if self.0.keys.energy.max_active_dies > 0 || self.0.keys.energy.budget_mw > 0 =>
+            {
+                "for the channel or for power"
+            }
+            other => other.spent(),
+        };
+        text.to_string()
     }
 }
 

@@ -171,6 +171,9 @@ impl Account {
         work: &Work,
     ) {
         self.totals.work[phase as usize].count(op, purpose, work);
+        if work.retries > 0 {
+            self.totals.retried_reads += work.ops;
+        }
         let Some(request) = charge else {
             self.totals.unattributed.count(op, purpose, work);
             return;

@@ -419,12 +419,12 @@ impl Account {
 }
 
 impl Work {
-    /// Energy of the arrays, in picojoules: pages x energy where a page has one, else time x power
-    /// (mW x ns).
+    /// Energy of the arrays, in picojoules: pages, each as often as it is sensed, x energy where a
+    /// page has one, else time x power (mW x ns).
     pub fn array_pj(&self, energy: &EnergyKeys, op: Op) -> u128 {
         match energy.page_pj(op) {
             0 => u128::from(self.array_ns) * u128::from(energy.array_mw(op)),
-            pj => u128::from(self.pages) * u128::from(pj),
+            pj => u128::from(self.pages + self.retries) * u128::from(pj),
         }
     }
 }
@@ -461,7 +461,8 @@ mod tests {
     fn energy_is_the_sum_of_its_parts_on_either_axis() {
         let energy = EnergyKeys::default();
         let mut tally = Tally::default();
-        let work = |array_ns, transfer_ns| Work { ops: 1, pages: 2, array_ns, transfer_ns };
+        let work =
+            |array_ns, transfer_ns| Work { ops: 1, pages: 2, retries: 0, array_ns, transfer_ns };
         tally.count(Op::Read, Purpose::Host, &work(60_000, 10_000));
         tally.count(Op::Program, Purpose::MapWriteback, &work(700_000, 10_000));
         tally.count(Op::Erase, Purpose::Gc, &work(5_000_000, 0));

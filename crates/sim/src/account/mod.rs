@@ -45,6 +45,8 @@ struct Config {
     over_provisioning: f64,
     /// Whether host reads find wrong bits.
     bit_errors: bool,
+    /// Whether reads sense pages again.
+    retries: bool,
     /// What a read of a never-written page costs.
     unmapped_read: &'static str,
     /// Power of the DRAM in microwatts, and of the write buffer in microwatts times bytes of a MiB.
@@ -65,6 +67,7 @@ impl Config {
             merges: settings.keys.plans(),
             over_provisioning: settings.over_provisioning(),
             bit_errors: settings.keys.nand.bit_errors_ppb > 0,
+            retries: settings.keys.retry.is_on(),
             unmapped_read: settings.keys.nand.unmapped_read.word(),
             dram_uw: settings.dram_uw(),
             buffer_uw_mib: settings.buffer_uw_mib(),

@@ -209,6 +209,12 @@ pub struct FlashReport {
     /// Bits that host reads found wrong, where there are such errors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bit_errors: Option<u64>,
+    /// Reads that sensed their pages again, where there is read retry ...
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retried_reads: Option<u64>,
+    /// ... and senses of pages after the first one, by purpose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retries: Option<Counts>,
 }
 
 /// The map and its cache.

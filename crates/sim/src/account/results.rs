@@ -233,6 +233,11 @@ impl Account {
             partial_writes_read: self.totals.partial_writes_read,
             suspensions: self.totals.suspensions,
             bit_errors: self.config.bit_errors.then_some(self.totals.bit_errors),
+            retried_reads: self.config.retries.then_some(self.totals.retried_reads),
+            retries: self.config.retries.then(|| {
+                let of = |p: &Purpose| (p.name(), all.get(Op::Read, *p).retries);
+                Purpose::ALL.iter().map(of).collect()
+            }),
         }
     }
 

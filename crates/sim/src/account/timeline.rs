@@ -8,9 +8,9 @@ use crate::metrics::meter::MeterReport;
 use crate::metrics::series::{Counts, Exact};
 use crate::observe::{Event, Observer, PowerSamples};
 use crate::parts::layer::MergeCounts;
-use crate::sets::Operation;
+use crate::sets::{Operation, Segment};
 use flashyard_core::command::{Op, Purpose};
-use flashyard_core::units::{DieId, Span, Time};
+use flashyard_core::units::{DieId, Time};
 
 /// Figures of the FTL that the time series shows.
 pub(crate) struct FtlFigures {
@@ -140,19 +140,28 @@ impl Account {
     /// Puts the energy of an operation that is over into the time series and the power meter; it
     /// worked on this many planes.
     pub(crate) fn record_operation(&mut self, die: DieId, operation: &Operation, planes: u64) {
-        self.record_array(die, operation, planes, operation.array_end, None);
-        let transfer_mw = u128::from(self.config.energy.transfer_mw);
-        for (from, ns) in
-            [(operation.lead_from, operation.lead_ns), (operation.out_from, operation.out_ns)]
-        {
-            // The parts of an operation that is sent request by request are recorded one by one.
-            if ns > 0 && from < Time::MAX {
-                self.record(from, from + Span::from_ns(ns), u128::from(ns) * transfer_mw);
+        for (segment, from, span) in operation.segments() {
+            let until = from + span;
+            match segment {
+                Segment::Lead | Segment::Out => self.record_transfer(from, until),
+                Segment::Array => self.record_array(die, operation, planes, until, None),
+                Segment::Retry => {
+                    let again = u128::from(operation.retries);
+                    let energy = self.array_pj(operation, planes) * again;
+                    self.record(from, until, energy);
+                }
             }
         }
     }
 
-    /// Puts the energy of a bus request there.
+    /// Energy of the arrays of so many planes, of a read for one sense.
+    fn array_pj(&self, operation: &Operation, planes: u64) -> u128 {
+        let (op, time) = (operation.op, operation.array);
+        let work = Work::of_arrays(&self.config.geometry, op, planes, time, 0);
+        work.array_pj(&self.config.energy, op)
+    }
+
+    /// Puts the energy of a stretch of time on the channel there.
     pub(crate) fn record_transfer(&mut self, from: Time, until: Time) {
         let transfer_mw = u128::from(self.config.energy.transfer_mw);
         self.record(from, until, u128::from(until.since(from).as_ns()) * transfer_mw);
@@ -168,11 +177,9 @@ impl Account {
         until: Time,
         done: Option<u64>,
     ) {
-        let keys = &self.config.energy;
         let all = u128::from(operation.array.as_ns());
         let (suspends, done) = (done.is_some(), done.unwrap_or(operation.array.as_ns()));
-        let work = Work::of_arrays(&self.config.geometry, operation.op, planes, operation.array);
-        let energy = work.array_pj(keys, operation.op);
+        let energy = self.array_pj(operation, planes);
         let Some(watch) = &mut self.watch else { return };
         // Reads that run while another operation is suspended were not suspended themselves.
         let known = watch.pending.suspended_on(die);

@@ -40,6 +40,7 @@ impl Buffer {
     pub(crate) fn wait_for_line(&mut self, lpn: Lpn) -> bool {
         let waits = self.keys.read_allocate == ReadAllocate::Displace;
         if waits {
+            self.changes();
             self.fills.push_back(Fill { lpn, displaces: None });
         }
         waits
@@ -61,6 +62,7 @@ impl Buffer {
     /// The line that was flushed for a unit is free, if it was not written again or taken. Returns
     /// the unit that it held.
     pub(crate) fn free_displaced(&mut self, fill: &Fill) -> Option<Lpn> {
+        self.changes();
         let unit = fill.displaces?;
         let line = self.lines.find(unit).filter(|&line| !self.lines[line].is_dirty())?;
         self.lines.remove(line);
@@ -70,6 +72,7 @@ impl Buffer {
     /// The flush of a unit has begun for one that waits, or could not; where it still waits.
     /// Returns whether it does.
     pub(crate) fn displace(&mut self, lpn: Lpn, displaced: Option<Lpn>) -> bool {
+        self.changes();
         let Some(fill) = self.fills.iter_mut().find(|fill| fill.lpn == lpn) else { return false };
         fill.displaces = displaced;
         true
@@ -77,6 +80,7 @@ impl Buffer {
 
     /// A unit no longer waits. Returns whether it did.
     pub(crate) fn drop_fill(&mut self, lpn: Lpn) -> bool {
+        self.changes();
         let found = self.fills.iter().position(|fill| fill.lpn == lpn);
         found.is_some_and(|at| self.fills.remove(at).is_some())
     }

@@ -20,8 +20,25 @@ impl Buffer {
             && !(self.stalled || self.tries_again);
         if rests {
             self.rule.set_draining(false);
+            self.settle();
         }
         rests
+    }
+
+    /// Whether nothing can be done for it before something changes.
+    #[inline]
+    pub(crate) const fn is_settled(&self) -> bool {
+        self.settled
+    }
+
+    /// It is looked at: where nothing changes by that, nothing can be done before something does.
+    pub(crate) fn settle(&mut self) {
+        self.settled = self.settles && self.fills.is_empty() && !self.stalled;
+    }
+
+    /// Something has changed that flows look at.
+    pub(super) const fn changes(&mut self) {
+        self.settled = false;
     }
 
     /// Whether the buffer flushes by itself, not as a host policy says.
@@ -43,6 +60,7 @@ impl Buffer {
     /// A flush cannot begin because of the map cache. Returns whether that is new, however often it
     /// is tried again.
     pub(super) fn stall(&mut self) -> bool {
+        self.changes();
         let known = std::mem::replace(&mut self.stalled, true) || self.tries_again;
         !known
     }
@@ -228,6 +246,7 @@ impl Buffer {
     /// A set begins to carry the contents of a line to flash. The line then has the whole unit,
     /// unless the set first reads what is `lacking`.
     pub(crate) fn begin_flush(&mut self, line: LineId, group: u32, lacking: bool) {
+        self.changes();
         if !lacking {
             self.fill(line);
         }
@@ -242,12 +261,14 @@ impl Buffer {
 
     /// A program unit is under way that no request has asked for.
     pub(crate) const fn add_flush(&mut self) {
+        self.changes();
         self.flushes += 1;
     }
 
     /// The program of a line of a group is over; `leads` is whether it stands for its program unit.
     /// Returns the unit that is no longer in the buffer, if that frees its line.
     pub(crate) fn end_flush(&mut self, line: LineId, group: u32, leads: bool) -> Option<Lpn> {
+        self.changes();
         self.flushes -= u64::from(leads);
         self.lines.end_flush(line, group)
     }

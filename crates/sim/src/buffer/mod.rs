@@ -20,8 +20,10 @@ mod tests;
 mod together;
 mod writes;
 
-use crate::config::{AfterFlush, Allocation, BufferKeys, DataOrder, Eviction, PortKind, Settings};
-use crate::config::{PartialWrite, Recency};
+use crate::config::{
+    AfterFlush, Allocation, BufferKeys, DataOrder, Eviction, MapStore, PartialWrite, PortKind,
+    Recency, Replacement, Settings,
+};
 use crate::handle::{LineId, SetId};
 use crate::sets::{Sets, Wait};
 pub(crate) use batch::{Batch, FlushOutcome, Quiet};
@@ -79,6 +81,10 @@ pub(crate) struct Buffer {
     stalled: bool,
     /// Whether one could not before that.
     tries_again: bool,
+    /// Whether what can be done for it depends on its own state alone, and whether nothing could be
+    /// done when it was last looked at and nothing has changed since.
+    settles: bool,
+    settled: bool,
     /// Program units under way that no request has asked for.
     flushes: u64,
     /// Requests that had come when the device became idle, and when that was.
@@ -127,6 +133,12 @@ impl Buffer {
             rule: AnyRule::new(&keys, units, by_pages),
             stalled: false,
             tries_again: false,
+            settles: keys.eviction == Eviction::Watermark
+                && keys.replacement != Replacement::Clock
+                && !keys.flush_when_idle
+                && !by_pages
+                && settings.keys.map.store == MapStore::Resident,
+            settled: false,
             flushes: 0,
             quiet: (u64::MAX, Time::ZERO),
             looks: false,
@@ -248,11 +260,13 @@ impl Buffer {
 
     /// A write waits for a line.
     pub(crate) fn wait(&mut self, set: SetId) {
+        self.changes();
         self.waiting.push_back(set);
     }
 
     /// The write whose turn it was has got a line.
     pub(crate) fn end_wait(&mut self) {
+        self.changes();
         self.waiting.pop_front();
     }
 

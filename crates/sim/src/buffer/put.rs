@@ -62,6 +62,7 @@ impl Buffer {
         if !room {
             return None;
         }
+        self.changes();
         let covered = self.kept_range(&put.covered);
         let fill_dropped = self.drop_fill(put.lpn);
         let (line, evicted) = held.map_or_else(|| self.lines.insert(put.lpn), |line| (line, None));
@@ -90,6 +91,7 @@ impl Buffer {
     /// A unit was trimmed by the change `number`. Returns, if that was the latest change of it,
     /// whether its line was dirty.
     pub(crate) fn trim(&mut self, lpn: Lpn, number: u64) -> Option<bool> {
+        self.changes();
         let line = self.lines.find(lpn)?;
         let state = &self.lines[line];
         if state.version > number {
@@ -102,6 +104,7 @@ impl Buffer {
 
     /// Adds what flash has of a unit. Returns the unit that made way.
     pub(crate) fn add_clean(&mut self, lpn: Lpn) -> Option<Lpn> {
+        self.changes();
         let (line, evicted) = self.lines.insert_clean(lpn);
         let state = &mut self.lines[line];
         (state.from, state.until) = (self.sectors.start, self.sectors.end);
@@ -110,6 +113,7 @@ impl Buffer {
 
     /// Adds a unit as a write would that is this change and that nobody is charged for.
     pub(crate) fn add_dirty(&mut self, lpn: Lpn, number: u64, group: u32) {
+        self.changes();
         let (line, _) = self.lines.insert(lpn);
         let state = &mut self.lines[line];
         state.version = number;

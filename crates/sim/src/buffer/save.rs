@@ -64,6 +64,7 @@ impl Buffer {
         if same && !(fits && self.lines.lay_out(saved.touched, &saved.free)) {
             return Err(RestoreError::Corrupt);
         }
+        self.changes();
         self.rule.set_draining(saved.draining == 1);
         self.lines.turn = u32::try_from(saved.turn).map_err(|_| RestoreError::Corrupt)?;
         Ok(same)
@@ -71,6 +72,7 @@ impl Buffer {
 
     /// Adds a line that was saved, behind those before; as the physical line `at` if that is known.
     pub(crate) fn restore(&mut self, line: &Line, group: u32, at: Option<LineId>) {
+        self.changes();
         self.lines.restore(line, group, at);
     }
 }

@@ -198,7 +198,7 @@ keys! {
         },
         /// Raw bit errors in 10^9 bits that host reads take from flash, each bit for itself. They
         /// are counted (`flash.bit_errors`), and `--check` finds them in the data. They cost no
-        /// time: no read is repeated. 0: none.
+        /// time: which pages are sensed again is drawn apart from them (`[retry]`). 0: none.
         bit_errors_ppb: u64 = 0 => {
             kind: Kind::count("errors", 0, 10_000_000),
             source: "assumed: none; Schroeder et al., FAST 2016: medians of 10 to 10,000",

@@ -15,6 +15,7 @@ use super::map::MapKeys;
 use super::memory::MemoryKeys;
 use super::metrics::MetricsKeys;
 use super::nand::{ChannelKeys, GeometryKeys, NandKeys};
+use super::retry::RetryKeys;
 use super::sleep::SleepKeys;
 use crate::own::{OwnKeys, OwnParts};
 use crate::parts::log::SchemeKeys;
@@ -273,6 +274,8 @@ device_keys! {
     geometry: GeometryKeys,
     /// Array times.
     nand: NandKeys,
+    /// Pages that are sensed again because they cannot be decoded.
+    retry: RetryKeys,
     /// The bus that dies share.
     channel: ChannelKeys,
     /// Bus requests, and what the controller knows of its dies.

@@ -200,6 +200,13 @@ const SYNONYMS: &[(&[&str], &[Meant])] = &[
         &[Meant { setting: "nand.bit_errors_ppb", what: "bit errors of reads" }],
     ),
     (
+        &["read_retry", "retries", "read_retries", "retry_table", "rrt", "soft_read"],
+        &[
+            Meant { setting: "retry.chance_percent", what: "how often pages are sensed again" },
+            Meant { setting: "retry.again_percent", what: "how many senses follow" },
+        ],
+    ),
+    (
         &["bad_blocks", "bbt"],
         &[Meant {
             setting: "nand.factory_bad_percent",

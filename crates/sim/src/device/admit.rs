@@ -6,7 +6,7 @@
 
 use super::Device;
 use super::view::View;
-use crate::buffer::barrier_stage;
+use crate::buffer::{Buffer, barrier_stage};
 use crate::config::Admission;
 use crate::handle::{LineId, RequestId, SetId};
 use crate::sets::{Mode, Set, Stage, Wait};
@@ -29,13 +29,13 @@ impl Device {
     /// Translates requests and gives slots until something is short.
     #[inline]
     pub(super) fn admit(&mut self) {
-        if self.buffer.is_some() && !self.buffer_rests() {
+        if self.buffer_acts() {
             return self.admit_with_buffer();
         }
         if self.may_admit() {
             self.admit_requests();
             // A write may have made a line dirty, or wait for one.
-            if self.buffer.is_some() && !self.buffer_rests() {
+            if self.buffer_acts() {
                 self.follow_admission();
             }
         }
@@ -48,11 +48,13 @@ impl Device {
         waits || (self.buffer.is_some() && !self.host.policy().is_fifo())
     }
 
-    /// Whether there is nothing to do for the write buffer: no line is dirty, nothing waits for
-    /// one, and no host policy decides about lines.
+    /// Whether there may be something to do for the write buffer: something has changed since it
+    /// was looked at and, where no host policy decides about lines, it does not rest.
     #[inline]
-    fn buffer_rests(&mut self) -> bool {
-        self.host.policy().is_fifo() && self.write_buffer_mut().rests()
+    fn buffer_acts(&mut self) -> bool {
+        let is_fifo = self.host.policy().is_fifo();
+        let settled = |buffer: &mut Box<Buffer>| buffer.is_settled() || (is_fifo && buffer.rests());
+        self.buffer.as_mut().is_some_and(|buffer| !settled(buffer))
     }
 
     /// As [`Self::admit`], where the buffer has something to do as well.
@@ -70,6 +72,7 @@ impl Device {
 
     /// What admission has made possible for the buffer, and that for admission.
     fn follow_admission(&mut self) {
+        self.write_buffer_mut().settle();
         // A trim may have freed a line, and a write its slot.
         while self.grant_lines() {
             self.admit_requests();
@@ -97,6 +100,10 @@ impl Device {
                 Picked::Page => continue,
                 Picked::Nothing => return,
             };
+            if self.short_road && self.admit_plain(handle) {
+                self.host.end_translation();
+                continue;
+            }
             if !self.may_start(handle, admission) {
                 return;
             }

@@ -80,7 +80,7 @@ impl Device {
 
     /// Plans the phases of the operation of `leader` that has just been put together.
     #[inline]
-    fn plan_operation(&mut self, leader: SetId, die: DieId, stage: Stage) {
+    pub(super) fn plan_operation(&mut self, leader: SetId, die: DieId, stage: Stage) {
         if self.flash.has_requests() {
             return self.plan_requests(leader, die, stage);
         }
@@ -93,8 +93,8 @@ impl Device {
                 data_ns += device.flash.channel_ns(stage, state.page_codewords);
             }
         });
-        if self.flash.has_parts() {
-            array = self.array_time(leader, stage, array);
+        if self.flash.reads_vary() {
+            array = self.array_time(leader, die, stage, array);
         }
         let channel_ns = self.flash.plan(die, array, data_ns, self.now);
         self.for_riders(Some(leader), |device, set| {
@@ -105,19 +105,26 @@ impl Device {
 
     /// The typical time in the array of the operation of `leader`, which takes `of_pages` if it
     /// needs whole pages: a read takes as long as the slowest of its pages, and a page of which few
-    /// bytes are needed takes less.
+    /// bytes are needed takes less. Draws how often the pages of a read are sensed again.
     #[cold]
-    pub(super) fn array_time(&mut self, leader: SetId, stage: Stage, of_pages: Span) -> Span {
+    pub(super) fn array_time(
+        &mut self,
+        leader: SetId,
+        die: DieId,
+        stage: Stage,
+        of_pages: Span,
+    ) -> Span {
         if stage.op() != Op::Read {
             return of_pages;
         }
         let mut slowest = Span::ZERO;
         self.for_riders(Some(leader), |device, set| {
-            let state = &device.sets[set];
-            if state.page_codewords > 0 {
-                let part = device.flash.part_time(stage, state.ppn, state.page_codewords);
-                let whole = || device.flash.array_time(Op::Read, state.ppn);
-                slowest = slowest.max(part.unwrap_or_else(whole));
+            let (ppn, codewords) = (device.sets[set].ppn, device.sets[set].page_codewords);
+            if codewords > 0 {
+                let blocks = device.ftl.blocks();
+                let block = ppn.map(|ppn| device.settings.geometry.block_of(ppn));
+                let erases = block.map_or(0, |block| blocks.erase_counts()[block.index()]);
+                slowest = slowest.max(device.flash.sense(die, stage, ppn, codewords, erases));
             }
         });
         slowest

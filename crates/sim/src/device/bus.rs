@@ -35,7 +35,7 @@ impl Device {
                 planes += 1;
             }
         });
-        let array = self.array_time(leader, stage, array);
+        let array = self.array_time(leader, die, stage, array);
         let geometry = &self.settings.geometry;
         let pages = planes * if op == Op::Program { geometry.program_pages } else { 1 };
         let state = &self.sets[leader];

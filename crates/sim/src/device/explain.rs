@@ -7,11 +7,10 @@
 
 use super::Device;
 use crate::handle::SetId;
-use crate::metrics::parts::Part;
-use crate::sets::track::{ACCOUNTS, BUS, DIE, DIE_GC, FIRMWARE, OTHER, OWN, PART_OF, SLOT};
+use crate::sets::charge::Ran;
+use crate::sets::track::{ACCOUNTS, BUS, DIE, OTHER, OWN, Track};
 use crate::sets::{Mode, Operation};
-use flashyard_core::graph::EdgeKind;
-use flashyard_core::units::{Span, Time};
+use flashyard_core::units::Time;
 
 /// Waits along which an account is followed before a further one is the first of a row.
 const LONG: u8 = 8;
@@ -108,29 +107,13 @@ impl Device {
     /// Charges a segment in which some time has passed.
     #[inline]
     pub(super) fn charge_now(&mut self, set: SetId) {
-        let mode = self.sets[set].mode;
-        let track = self.sets.track_mut(set);
-        let elapsed = self.now.since(track.since).as_ns();
-        match mode {
-            Mode::Slotless => {
-                track.spent[SLOT] += elapsed;
-                track.parts.add(Part::Slot, elapsed);
+        let elapsed = self.elapsed(set);
+        match self.sets[set].mode {
+            Mode::Queued | Mode::Suspended => {
+                let busy = self.flash.busy(self.current_die(set), self.now);
+                let ordered = self.flash.gate().is_some();
+                self.sets.track_mut(set).charge_queued(busy, elapsed, ordered);
             }
-            Mode::Firmware => {
-                track.spent[FIRMWARE] += elapsed;
-                track.parts.add(Part::Firmware, elapsed);
-            }
-            Mode::Collecting => track.spent[DIE + DIE_GC] += elapsed,
-            Mode::Lineless | Mode::Buffered | Mode::Linking => {
-                let part = match mode {
-                    Mode::Lineless => Part::Flush,
-                    Mode::Linking => Part::Link,
-                    _ => Part::Buffer,
-                };
-                track.spent[OWN] += elapsed;
-                track.parts.add(part, elapsed);
-            }
-            Mode::Queued | Mode::Suspended => self.charge_queued(set),
             Mode::Running => {
                 let operation = *self.operation_of(set);
                 self.charge_running(set, &operation);
@@ -139,9 +122,16 @@ impl Device {
                 let head = self.sets.head_of(set);
                 let account = self.account(head.unwrap_or_else(|| self.awaited(set)));
                 let spent = self.shared_segment(set, &account);
-                self.charge_waiting(set, &spent);
+                self.sets.track_mut(set).charge_waiting(&spent, elapsed);
             }
+            mode => self.sets.track_mut(set).charge_mode(mode, elapsed),
         }
+    }
+
+    /// Nanoseconds since the segment of a set began.
+    #[inline]
+    fn elapsed(&self, set: SetId) -> u64 {
+        self.now.since(self.sets.track(set).since).as_ns()
     }
 
     /// Ends the account of a command whose operation has just left its die.
@@ -157,72 +147,12 @@ impl Device {
         self.rest(set, Mode::Slotless);
     }
 
-    /// A command waited in the queue of its die, and is charged with what the die did.
-    fn charge_queued(&mut self, set: SetId) {
-        let busy = self.flash.busy(self.current_die(set), self.now);
-        let track = self.sets.track_mut(set);
-        let mut sum = 0;
-        for (account, busy) in busy.into_iter().enumerate() {
-            let ns = busy - track.base[DIE + account];
-            track.spent[DIE + account] += ns;
-            track.parts.0[Part::DieRead as usize + account] += ns;
-            sum += ns;
-        }
-        let rest = self.now.since(track.since).as_ns() - sum;
-        if rest > 0 {
-            assert!(self.flash.gate().is_some(), "an account lost time in {set:?}");
-            // A die that did nothing obeyed the order of the channel.
-            track.spent[BUS] += rest;
-            track.parts.add(Part::Bus, rest);
-        }
-    }
-
     /// A command was on its die.
     #[inline]
     pub(super) fn charge_running(&mut self, set: SetId, operation: &Operation) {
-        let (all, bus, unknown) = self.running_time(set, operation);
+        let ran = self.running_time(set, operation);
         let is_data = self.sets.stage(set).is_data();
-        let track = self.sets.track_mut(set);
-        track.own += Span::from_ns(all);
-        if operation.gc {
-            track.spent[DIE + DIE_GC] += all;
-            return track.parts.add(Part::DieGc, all);
-        }
-        let own = all - bus;
-        track.spent[BUS] += bus;
-        track.spent[OWN] += own;
-        track.parts.add(Part::Bus, bus);
-        if is_data {
-            // A running segment is closed when its command is over or suspended: what it owes the
-            // channel before the array has passed, and what it owes behind it comes in the last.
-            let transfer = std::mem::take(&mut track.channel_ns).min(own);
-            track.parts.add(Part::Transfer, transfer);
-            track.parts.add(Part::Array, own - transfer);
-            if unknown > 0 {
-                track.parts.take(Part::Array, unknown);
-                track.parts.add(Part::Status, unknown);
-            }
-        } else {
-            track.parts.add(Part::OwnMap, own);
-        }
-    }
-
-    /// A command waited for another set, and so spent what that one did.
-    fn charge_waiting(&mut self, set: SetId, spent: &[u64; ACCOUNTS]) {
-        let track = self.sets.track_mut(set);
-        let elapsed = self.now.since(track.since).as_ns();
-        assert_eq!(spent.iter().sum::<u64>(), elapsed, "an account lost time in {set:?}");
-        for (sum, ns) in track.spent.iter_mut().zip(spent) {
-            *sum += ns;
-        }
-        if track.reason == EdgeKind::Flush {
-            return track.parts.add(Part::Flush, elapsed);
-        }
-        for (part, &ns) in PART_OF.iter().zip(spent) {
-            track.parts.add(*part, ns);
-        }
-        track.parts.add(Part::Delaying, spent[OTHER]);
-        track.parts.add(Part::OwnMap, spent[OWN]);
+        self.sets.track_mut(set).charge_running(&ran, is_data);
     }
 
     /// The account of a set as of now. Walks along the waits, of a row at once to its head, to a
@@ -282,38 +212,20 @@ impl Device {
 
     /// The current segment of a set that waits for no other one.
     fn own_segment(&self, set: SetId) -> [u64; ACCOUNTS] {
-        let track = self.sets.track(set);
-        let mut spent = [0; ACCOUNTS];
+        let elapsed = self.elapsed(set);
         match self.sets[set].mode {
-            Mode::Slotless => spent[SLOT] = self.now.since(track.since).as_ns(),
-            Mode::Firmware => spent[FIRMWARE] = self.now.since(track.since).as_ns(),
-            Mode::Collecting => spent[DIE + DIE_GC] = self.now.since(track.since).as_ns(),
-            Mode::Lineless | Mode::Buffered | Mode::Linking => {
-                spent[OWN] = self.now.since(track.since).as_ns();
-            }
             Mode::Queued | Mode::Suspended => {
                 let busy = self.flash.busy(self.current_die(set), self.now);
-                for (place, now) in busy.into_iter().enumerate() {
-                    spent[DIE + place] = now - track.base[DIE + place];
-                }
-                if self.flash.gate().is_some() {
-                    let elapsed = self.now.since(track.since).as_ns();
-                    spent[BUS] += elapsed - spent.iter().sum::<u64>();
-                }
+                let ordered = self.flash.gate().is_some();
+                self.sets.track(set).spent_queued(busy, elapsed, ordered)
             }
             Mode::Running => {
-                let operation = self.operation_of(set);
-                let (all, bus, _) = self.running_time(set, operation);
-                if operation.gc {
-                    spent[DIE + DIE_GC] = all;
-                } else {
-                    spent[BUS] = bus;
-                    spent[OWN] = all - bus;
-                }
+                let ran = self.running_time(set, self.operation_of(set));
+                Track::spent_running(&ran)
             }
             Mode::Waiting => unreachable!("a set that waits shares the segment of another"),
+            mode => Track::spent_in(mode, elapsed),
         }
-        spent
     }
 
     /// The operation that serves the current command of a set.
@@ -321,15 +233,16 @@ impl Device {
         self.flash.operation(self.current_die(set), self.sets[set].place)
     }
 
-    /// Time of a command on its die since its segment began: all of it, waiting for the channel,
-    /// and waiting until the controller knew that the array was done.
+    /// What a command on its die has spent its time on since its segment began. Reads are not
+    /// suspended, so senses after the first one lie in one segment.
     #[inline]
-    pub(super) fn running_time(&self, set: SetId, operation: &Operation) -> (u64, u64, u64) {
+    pub(super) fn running_time(&self, set: SetId, operation: &Operation) -> Ran {
         let since = self.sets.track(set).since;
         let all = self.now.since(since).as_ns();
+        let (retry, gc) = (operation.retry.as_ns(), operation.gc);
         if self.flash.has_requests() {
             let [bus, unknown] = self.wire_time(set);
-            return (all, bus, unknown);
+            return Ran { all, bus, unknown, retry, gc };
         }
         let overlap = |from: Time, until: Time| {
             let (from, until) = (from.max(since), until.min(self.now));
@@ -339,6 +252,6 @@ impl Device {
         if operation.out_ns > 0 {
             bus += overlap(operation.array_end, operation.out_from);
         }
-        (all, bus, 0)
+        Ran { all, bus, unknown: 0, retry, gc }
     }
 }

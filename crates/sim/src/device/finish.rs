@@ -15,6 +15,9 @@ use flashyard_core::units::{DieId, Lpn};
 impl Device {
     /// An operation is over: all its effects, then whoever goes on.
     pub(super) fn operation_over(&mut self, operation: &Operation, die: DieId) {
+        if let Some(set) = self.plain_reader(operation) {
+            return self.plain_read_over(set, operation, die);
+        }
         let leader = operation.leader;
         if self.account.records_power() {
             let mut planes = 0;
@@ -124,18 +127,19 @@ impl Device {
                 let command_ns = if leads { self.flash.command_ns() } else { 0 };
                 command_ns + self.flash.channel_ns(stage, state.page_codewords)
             };
-            let arrays = Work::of_arrays(&self.settings.geometry, op, 1, operation.array);
+            let (array, retries) = (operation.array, operation.retries);
+            let arrays = Work::of_arrays(&self.settings.geometry, op, 1, array, retries);
             let work = Work { ops: u64::from(leads), transfer_ns, ..arrays };
             let phase = self.phase();
             self.account.worked(phase, (op, purpose), charge, &work);
         }
         if self.account.is_observed() {
-            let event = self.command_done(set, die);
+            let event = self.command_done(set, die, operation);
             self.account.tell(&event);
         }
     }
 
-    fn command_done(&self, set: SetId, die: DieId) -> CommandDone {
+    fn command_done(&self, set: SetId, die: DieId, operation: &Operation) -> CommandDone {
         let state = &self.sets[set];
         let stage = self.sets.stage(set);
         CommandDone {
@@ -151,6 +155,7 @@ impl Device {
             start: state.started,
             end: self.now,
             rekeys: state.rekeys,
+            retries: operation.retries,
         }
     }
 

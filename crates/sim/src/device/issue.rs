@@ -194,7 +194,7 @@ impl Device {
 
     /// Takes the current command of a set, which waits for this die, out of its queue.
     #[inline(always)]
-    fn leave_queue(&mut self, set: SetId, die: DieId) -> Option<Time> {
+    pub(super) fn leave_queue(&mut self, set: SetId, die: DieId) -> Option<Time> {
         if self.gathers {
             self.queues.unlist(set, self.sets.plane(set), self.sets.stage(set));
         }
@@ -264,6 +264,10 @@ impl Device {
             return false;
         }
         match self.bind(set, die) {
+            Bound::Page(ppn) if self.short_road && self.sets.stage(set) == Stage::Read => {
+                self.start_plain(set, die, ppn);
+                false
+            }
             Bound::Page(ppn) => {
                 self.leave_queue(set, die);
                 if self.host.limits_dies() {

@@ -27,6 +27,7 @@ mod link;
 mod own;
 mod pages;
 mod phase;
+mod plain;
 mod results;
 mod save;
 mod step;
@@ -40,9 +41,7 @@ use crate::account::Account;
 pub use crate::account::{PhaseReport, Share, Utilisation};
 use crate::buffer::Buffer;
 use crate::check::Checker;
-use crate::config::{
-    Acknowledge, DataOrder, InitialState, MapStore, PartialWrite, Settings, Transfer,
-};
+use crate::config::{Acknowledge, InitialState, PartialWrite, Settings, Transfer};
 use crate::flash::Flash;
 use crate::ftl::planned::Planned;
 use crate::ftl::{Ftl, Todo};
@@ -80,9 +79,9 @@ pub struct Device {
     account: Account,
     /// Whether one operation may serve several commands.
     gathers: bool,
-    /// Whether reads ask neither a map cache nor a buffer, wait for no earlier change and cross the
-    /// link with their request.
-    reads_are_plain: bool,
+    /// Whether plain reads take the short road, and whether they may not.
+    short_road: bool,
+    full_way: bool,
     /// Whether the device sleeps, or takes power for work of its own.
     follows_states: bool,
     /// Whether copies of log blocks may be done in bulk, as things are in this phase.
@@ -197,10 +196,8 @@ impl Device {
             queues: Queues::new(settings, policy),
             flash,
             ftl: Ftl::new(settings, planned),
-            reads_are_plain: settings.buffer_units == 0
-                && settings.keys.map.store == MapStore::Resident
-                && settings.keys.queue.data_order != DataOrder::Lpn
-                && !host.carries_pages(),
+            short_road: false,
+            full_way: false,
             buffer,
             host,
             account: Account::new(settings),

@@ -239,6 +239,7 @@ impl Device {
             && keys.channel.command_ns == 0
             && keys.channel.ps_per_byte == 0
             && !keys.nand.has_random_times()
+            && !keys.retry.is_on()
             && !self.flash.limits_power()
             && keys.nand.multi_plane == MultiPlane::None
             && self.host.policy().in_order()
@@ -275,7 +276,7 @@ impl Device {
         let (phase, charge) = (self.phase(), self.sets[set].charge);
         for (at, kind) in done.purposes.into_iter().enumerate() {
             let (ops, array_ns) = (done.ops[at], done.array_ns[at]);
-            let work = Work { ops, pages: ops, array_ns, transfer_ns: 0 };
+            let work = Work { ops, pages: ops, retries: 0, array_ns, transfer_ns: 0 };
             self.account.worked(phase, kind, charge, &work);
         }
         self.account.copies_superseded(done.superseded);

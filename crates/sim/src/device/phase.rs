@@ -274,6 +274,7 @@ impl Device {
         supply: &mut S,
     ) -> Result<Running, RunError<S::Error>> {
         self.rest_buffer();
+        self.find_short_road();
         self.ftl.begin_phase();
         let names = streams.iter().map(|(name, _)| name.as_str());
         self.account.begin_phase(self.now, keys.measure, self.ftl.batch_cleaned(), names);

@@ -19,7 +19,7 @@ use crate::saved::{Reader, RestoreError, Saved, Writer, load_list, save_list};
 const MAGIC: [u8; 8] = *b"FLASHYRD";
 
 /// Raised when anything that is saved changes.
-const VERSION: u32 = 13;
+const VERSION: u32 = 14;
 
 /// Sections whose keys must agree, and single keys.
 const SHAPE: [&str; 6] =
@@ -49,7 +49,7 @@ impl Device {
         self.ftl.save_map(&mut to);
         self.save_buffer(&mut to);
         self.ftl.save_planes(&mut to);
-        self.flash.operations().save(&mut to);
+        self.flash.draws().save(&mut to);
         save_list(&self.flash.bus_marks(), &mut to);
         self.bit_errors.map_or([0; 3], |errors| errors.marks()).save(&mut to);
         self.host.save_sleep(&mut to);
@@ -148,9 +148,9 @@ impl Device {
         self.ftl.load_map(from)?;
         self.load_buffer(from)?;
         self.ftl.load_planes(from)?;
-        let mut operations = 0u64;
-        operations.load(from)?;
-        self.flash.set_operations(operations);
+        let mut drawn = [0u64; 2];
+        drawn.load(from)?;
+        self.flash.set_draws(drawn);
         let mut marks = Vec::new();
         load_list(&mut marks, || 0u64, from)?;
         self.flash.set_bus_marks(&marks);

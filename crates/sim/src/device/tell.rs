@@ -56,7 +56,7 @@ impl Device {
     fn channel_waits(&self, set: SetId, operation: &Operation) -> [(Time, Time); 2] {
         let since = self.sets.track(set).since;
         if self.flash.has_requests() {
-            let (_, bus, _) = self.running_time(set, operation);
+            let bus = self.running_time(set, operation).bus;
             let until = since + Span::from_ns(bus);
             return [(since, until), (until, until)];
         }

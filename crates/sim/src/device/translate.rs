@@ -87,9 +87,6 @@ impl Device {
         let request = &mut self.host[handle];
         request.page = page;
         let lpn = Lpn::new(request.first.get() + page);
-        if request.request.op == RequestOp::Read && self.reads_are_plain {
-            return Some(self.translate_plain_read(handle, page, lpn));
-        }
         let op = self.page_op(handle, lpn);
         let lpn = if op == RequestOp::Trim { self.trimmed_unit(handle, page) } else { lpn };
         let changes = op != RequestOp::Read;
@@ -145,20 +142,6 @@ impl Device {
         (state.request, state.charge, state.page, state.lpn) =
             (Some(handle), Some(handle), page, lpn);
         self.host.charge_until(self.now, handle, &mut self.sets.track_mut(set).parts);
-        set
-    }
-
-    /// Makes the set of a read that asks neither a map cache nor a buffer, whose data do not cross
-    /// the link by themselves and which waits for no earlier change: it has one command, or none
-    /// where nothing was ever written.
-    #[inline(always)]
-    fn translate_plain_read(&mut self, handle: RequestId, page: u32, lpn: Lpn) -> SetId {
-        let command = self.flash_read(lpn, |sets| sets.live_change_of(lpn, u64::MAX).is_some());
-        let set = self.access_set(handle, page, lpn, command.as_slice());
-        if self.account.is_checked() {
-            self.account.translated(self.host[handle].order, lpn, false);
-        }
-        self.sets.list_by_lpn(set);
         set
     }
 

@@ -173,7 +173,7 @@ impl Flash {
             Place::Array | Place::Suspended => {
                 let operation = &mut unit.array;
                 operation.lead_from = at;
-                operation.array_end = at + Span::from_ns(operation.lead_ns) + operation.array;
+                operation.array_end = at + Span::from_ns(operation.lead_ns) + operation.in_array();
                 unit.array_due = operation.array_end;
                 operation.lead_ns
             }

@@ -11,6 +11,7 @@ mod bus;
 mod channel;
 mod die;
 mod power;
+mod retry;
 mod timing;
 
 use crate::config::{Precision, Settings};
@@ -27,6 +28,7 @@ use flashyard_core::events::{EventTree, Node, VACANT, nodes_of};
 use flashyard_core::units::{ChannelId, DieId, Ppn, Span, Time};
 pub(crate) use power::Power;
 use power::PowerBudget;
+use retry::Retry;
 use std::collections::VecDeque;
 use timing::Timing;
 
@@ -75,6 +77,8 @@ type Events = EventTree<Vec<Node>>;
 #[derive(Clone, Debug)]
 pub(crate) struct Flash {
     timing: Timing,
+    /// Which pages are sensed again, if any.
+    retry: Option<Box<Retry>>,
     dies: Vec<Die>,
     channels: Vec<Channel>,
     /// Channels that choose at the end of this instant.
@@ -130,6 +134,7 @@ impl Flash {
         let is_followed = suspends || bus.is_some();
         Self {
             timing,
+            retry: Retry::new(settings),
             dies: (0..geometry.dies()).map(die).collect(),
             channels: Channel::all(geometry),
             choosing: Vec::with_capacity(channels),
@@ -197,14 +202,17 @@ impl Flash {
         self.budget.is_some()
     }
 
-    /// Operations with a random time so far, to be saved.
-    pub(crate) const fn operations(&self) -> u64 {
-        self.timing.operations()
+    /// Draws so far, of random times and of read retry, to be saved.
+    pub(crate) fn draws(&self) -> [u64; 2] {
+        [self.timing.operations(), self.retry.as_ref().map_or(0, |retry| retry.drawn())]
     }
 
     /// The same of a restored device.
-    pub(crate) const fn set_operations(&mut self, count: u64) {
-        self.timing.set_operations(count);
+    pub(crate) fn set_draws(&mut self, [operations, drawn]: [u64; 2]) {
+        self.timing.set_operations(operations);
+        if let Some(retry) = &mut self.retry {
+            retry.set_drawn(drawn);
+        }
     }
 }
 
@@ -221,22 +229,53 @@ impl Flash {
         self.timing.array(op, ppn)
     }
 
-    /// Whether arrays sense parts of pages in less time.
+    /// Whether the array time of a read depends on more than its pages: parts of pages take less,
+    /// and some pages are sensed again.
     #[inline]
-    pub(crate) const fn has_parts(&self) -> bool {
-        self.timing.has_parts()
+    pub(crate) const fn reads_vary(&self) -> bool {
+        self.timing.has_parts() || self.retry.is_some()
+    }
+
+    /// Typical time to sense a page of the read that a die has taken, which needs so many codewords
+    /// of it. Draws how often the page is sensed again, whose block has been erased so often; one
+    /// that was never written is decoded at once.
+    #[cold]
+    pub(crate) fn sense(
+        &mut self,
+        die: DieId,
+        stage: Stage,
+        ppn: Option<Ppn>,
+        codewords: u32,
+        erases: u32,
+    ) -> Span {
+        if let Some(retry) = &mut self.retry
+            && ppn.is_some()
+        {
+            let operation = &mut self.dies[die.index()].array;
+            operation.retries = operation.retries.max(retry.senses(stage, erases));
+        }
+        let part = self.timing.part(stage, ppn, codewords);
+        part.unwrap_or_else(|| self.timing.array(Op::Read, ppn))
+    }
+
+    /// Gives the operation that a die has taken its time in the array, of which `typical` is known.
+    #[inline]
+    fn draw_array(&mut self, die: DieId, typical: Span) {
+        let operation = &mut self.dies[die.index()].array;
+        let array = self.timing.random(operation.op, typical);
+        operation.array = array;
+        if operation.retries > 0
+            && let Some(retry) = &self.retry
+        {
+            let sense = retry.step() + array;
+            operation.retry = Span::from_ns(u64::from(operation.retries) * sense.as_ns());
+        }
     }
 
     /// How many codewords a mapping unit has.
     #[inline]
     pub(crate) const fn codewords(&self) -> u32 {
         self.timing.codewords()
-    }
-
-    /// How long the array works on a page of which a read needs so many codewords, if that is a
-    /// part.
-    pub(crate) fn part_time(&self, stage: Stage, ppn: Option<Ppn>, codewords: u32) -> Option<Span> {
-        self.timing.part(stage, ppn, codewords)
     }
 
     /// Nanoseconds that a page of an operation takes the channel for.
@@ -401,11 +440,10 @@ impl Flash {
     /// array, `data_ns` that of its data on the channel. Returns its time on the channel.
     #[inline]
     pub(crate) fn plan(&mut self, die: DieId, array: Span, data_ns: u64, now: Time) -> u64 {
+        self.draw_array(die, array);
         let operation = &mut self.dies[die.index()].array;
         let op = operation.op;
-        let array = self.timing.random(op, array);
         operation.lead_ns = self.timing.command_ns() + if op == Op::Program { data_ns } else { 0 };
-        operation.array = array;
         operation.out_ns = if op == Op::Read { data_ns } else { 0 };
         let channel_ns = operation.lead_ns + operation.out_ns;
         self.want_channel(die, op == Op::Program, Place::Array, now);

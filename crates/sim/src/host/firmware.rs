@@ -31,13 +31,11 @@ impl Firmware {
     }
 
     /// Time of a request with its core and in the line for it; it has left the core.
-    #[cold]
     pub(super) fn spent_ns(&self, handle: RequestId) -> u64 {
         self.spent_ns[handle.index()]
     }
 
     /// A request takes the core that is free first. Returns when the core is done with it.
-    #[cold]
     fn serve(&mut self, handle: RequestId, request: &Pending, now: Time) -> Time {
         if self.spent_ns.len() <= handle.index() {
             self.spent_ns.resize(handle.index() + 1, 0);
@@ -64,6 +62,26 @@ fn service(keys: &FirmwareKeys, request: &Pending) -> Span {
 }
 
 impl Host {
+    /// A request that will have come over the link at `there` takes a core for then, where no
+    /// other one can come before it: none is on the way, and it does not wait for the link. Returns
+    /// whether it does; [`Timer::Served`] then says when its core is done.
+    #[inline]
+    pub(super) fn serves_ahead(&mut self, handle: RequestId, there: Time, now: Time) -> bool {
+        let unhindered = there == now + Span::from_ns(self.keys.link_latency_ns);
+        if self.entering > 0 || !unhindered || !self.policy.is_fifo() {
+            return false;
+        }
+        let Some(firmware) = &mut self.firmware else { return false };
+        let over = firmware.serve(handle, &self.pending[handle.index()], there);
+        self.timers.set(over, Timer::Served(handle));
+        true
+    }
+
+    /// A request that was on its way has come over the link.
+    pub(crate) const fn has_crossed(&mut self) {
+        self.entering -= 1;
+    }
+
     /// A request has come over the link. Returns whether a core takes time for it;
     /// [`Timer::Served`] then says when that is over.
     #[inline]

@@ -378,7 +378,8 @@ impl Host {
     }
 
     /// A request sets out for the device, when that is awake. Returns whether it is there at once;
-    /// otherwise [`Timer::Enter`] says when.
+    /// otherwise [`Timer::Enter`] says when or, where its core is known already,
+    /// [`Timer::Served`] when that is done.
     #[inline]
     pub(crate) fn send(&mut self, handle: RequestId, now: Time) -> bool {
         if !self.has_link {
@@ -390,7 +391,10 @@ impl Host {
         let later = there > now;
         if later {
             self.tickets[handle.index()].link_ns = there.since(now).as_ns();
-            self.timers.set(there, Timer::Enter(handle));
+            if !self.serves_ahead(handle, there, now) {
+                self.entering += 1;
+                self.timers.set(there, Timer::Enter(handle));
+            }
         }
         !later
     }

@@ -48,14 +48,22 @@ pub(crate) struct Timers {
     /// The first timer of each row, and of the heap; the place of the least of these.
     firsts: [Key; HEAP + 1],
     first: usize,
+    /// When that goes off.
+    next: Time,
     set: u64,
 }
 
-/// When a timer goes off, and how many were set before it.
-type Key = (Time, u64);
+/// When a timer goes off in nanoseconds, above how many were set before it.
+type Key = u128;
 
 /// The key of no timer.
-const NEVER: Key = (Time::MAX, u64::MAX);
+const NEVER: Key = Key::MAX;
+
+/// When a timer of this key goes off.
+#[inline]
+const fn time_of(key: Key) -> Time {
+    Time::from_ns((key >> 64) as u64)
+}
 
 /// How many rows there are; the place of the heap behind them.
 const HEAP: usize = 3;
@@ -68,6 +76,7 @@ impl Default for Timers {
             heap: BinaryHeap::new(),
             firsts: [NEVER; HEAP + 1],
             first: HEAP,
+            next: Time::MAX,
             set: 0,
         }
     }
@@ -76,7 +85,7 @@ impl Default for Timers {
 impl Timers {
     #[inline]
     pub(crate) fn set(&mut self, at: Time, timer: Timer) {
-        let key = (at, self.set);
+        let key = Key::from(at.as_ns()) << 64 | Key::from(self.set);
         self.set += 1;
         let kind = match timer {
             Timer::Enter(_) => 0,
@@ -92,24 +101,24 @@ impl Timers {
         } else {
             self.heap.push(Reverse((key, timer)));
         }
-        if key < self.firsts[place] {
-            self.firsts[place] = key;
-            if key < self.firsts[self.first] {
-                self.first = place;
-            }
+        self.firsts[place] = self.firsts[place].min(key);
+        // Of equal times the one that was set first goes first.
+        if at < self.next {
+            (self.first, self.next) = (place, at);
         }
     }
 
     /// When the next one goes off; [`Time::MAX`] where none is set.
     #[inline]
     pub(crate) const fn next(&self) -> Time {
-        self.firsts[self.first].0
+        self.next
     }
 
     /// Takes the next one if it goes off by `now`.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "asked once more than timers go off")]
     pub(crate) fn take(&mut self, now: Time) -> Option<Timer> {
-        if self.next() > now { None } else { self.take_next() }
+        if self.next > now { None } else { self.take_next() }
     }
 
     /// Takes the next one.
@@ -124,11 +133,9 @@ impl Timers {
             self.firsts[HEAP] = self.heap.peek().map_or(NEVER, |Reverse((key, _))| *key);
             taken
         };
-        for (place, key) in self.firsts.iter().enumerate() {
-            if *key < self.firsts[self.first] {
-                self.first = place;
-            }
-        }
+        let lesser = |a: usize, b: usize| if self.firsts[b] < self.firsts[a] { b } else { a };
+        self.first = lesser(lesser(0, 1), lesser(2, HEAP));
+        self.next = time_of(self.firsts[self.first]);
         timer.map(|(_, timer)| timer)
     }
 }

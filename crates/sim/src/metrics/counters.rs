@@ -84,31 +84,36 @@ pub struct Work {
     pub ops: u64,
     /// Pages read or programmed, blocks erased.
     pub pages: u64,
-    /// Time in the array, in nanoseconds.
+    /// Senses of pages after the first one.
+    pub retries: u64,
+    /// Time in the array at work, in nanoseconds.
     pub array_ns: u64,
     /// Time on a channel, in nanoseconds.
     pub transfer_ns: u64,
 }
 
-crate::saved::saved!(Work { ops, pages, array_ns, transfer_ns });
+crate::saved::saved!(Work { ops, pages, retries, array_ns, transfer_ns });
 
 impl Work {
     /// The work of the arrays in an operation that takes so long on each of its planes and begins
     /// with so many pages: a program goes on to the other pages of its unit, an operation on joined
-    /// planes works on all of them.
+    /// planes works on all of them. A read is done so many times again.
     #[inline]
-    pub fn of_arrays(geometry: &Geometry, op: Op, heads: u64, time: Span) -> Self {
+    pub fn of_arrays(geometry: &Geometry, op: Op, heads: u64, time: Span, retries: u32) -> Self {
         let planes = heads * u64::from(geometry.planes_of(op));
         let pages = match op {
             Op::Program => heads * u64::from(geometry.program_pages),
             Op::Read | Op::Erase => planes,
         };
-        Self { ops: 0, pages, array_ns: time.as_ns() * planes, transfer_ns: 0 }
+        let again = u64::from(retries);
+        let array_ns = time.as_ns() * planes * (1 + again);
+        Self { ops: 0, pages, retries: planes * again, array_ns, transfer_ns: 0 }
     }
 
     const fn add(&mut self, other: &Self) {
         self.ops += other.ops;
         self.pages += other.pages;
+        self.retries += other.retries;
         self.array_ns += other.array_ns;
         self.transfer_ns += other.transfer_ns;
     }

@@ -2,101 +2,123 @@
 
 use serde::Serialize;
 
-/// Declares the parts in the order of reports. Of each: the word that reports use, the title in
-/// plots, and what is said of a request that spends time in it.
-macro_rules! latency_parts {
-    ($($(#[$doc:meta])+ $part:ident = $name:literal, $title:literal, $said:literal;)+) => {
+/// The table of parts: the word of reports; whether it is work of the request itself, and whether
+/// reports leave it out where it is nothing; what plots call it; what a sentence about a request
+/// says it spent the time on.
+macro_rules! parts {
+    ($(
+        $(#[$doc:meta])*
+        $part:ident = $word:literal, $kind:ident, $label:literal, $spent:literal;
+    )*) => {
         /// A part of a latency. Every instant between arrival and completion is charged to one
         /// part.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(usize)]
         pub enum Part {
-            $($(#[$doc])+ $part,)+
+            $($(#[$doc])* $part,)*
         }
 
         /// How many parts there are.
-        pub const PARTS: usize = [$($name),+].len();
+        pub const PARTS: usize = [$($word),*].len();
 
         impl Part {
             /// Every part, in the order of reports.
-            pub const ALL: [Self; PARTS] = [$(Self::$part),+];
+            pub const ALL: [Self; PARTS] = [$(Self::$part),*];
 
-            /// The word reports use.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$part => $name,)+
-                }
-            }
-
-            /// The title in plots.
-            pub const fn title(self) -> &'static str {
-                match self {
-                    $(Self::$part => $title,)+
-                }
-            }
-
-            /// Where a request is, or what it waits for, while it spends time in the part.
-            pub const fn said(self) -> &'static str {
-                match self {
-                    $(Self::$part => $said,)+
-                }
-            }
+            const ROWS: [Row; PARTS] =
+                [$(Row { word: $word, kind: Kind::$kind, label: $label, spent: $spent }),*];
         }
     };
 }
 
-latency_parts! {
+parts! {
     /// In the request queue, before translation began.
-    HostQueue = "host_queue", "host queue", "in the host queue, behind earlier requests";
+    HostQueue = "host_queue", Waits, "host queue", "in the host queue, behind earlier requests";
     /// On the host link.
-    Link = "link", "link", "on the link to the host";
+    Link = "link", Own, "link", "on the link to the host";
     /// In firmware.
-    Firmware = "firmware", "firmware", "in firmware";
+    Firmware = "firmware", Own, "firmware", "in firmware";
     /// At the head of the request queue while every line of the map cache was being fetched.
-    MapStall = "map_stall", "map cache full of fetches",
-        "for a line of the map cache, all were being fetched";
+    MapStall = "map_stall", Waits, "map cache full of fetches", "for a line of the map cache, all were being fetched";
     /// Translated, without a slot in the flash command queue.
-    Slot = "slot", "no slot", "for a slot of the queue";
+    Slot = "slot", Waits, "no slot", "for a slot of the queue";
     /// Own map commands, and those of the request's other pages that this one needed.
-    OwnMap = "own_map", "own map commands", "for its own map commands";
+    OwnMap = "own_map", Own, "own map commands", "for its own map commands";
     /// Commands of other requests that it had to wait for.
-    Delaying = "delaying", "commands it depends on", "for commands of other requests";
+    Delaying = "delaying", Waits, "commands it depends on", "for commands of other requests";
     /// Ready, while the die was busy with another host or map read ...
-    DieRead = "die_read", "die reads for others", "behind reads";
+    DieRead = "die_read", Waits, "die reads for others", "behind reads";
     /// ... program ...
-    DieProgram = "die_program", "die programs for others", "behind programs";
+    DieProgram = "die_program", Waits, "die programs for others", "behind programs";
     /// ... erase ...
-    DieErase = "die_erase", "die erases", "behind erases";
+    DieErase = "die_erase", Waits, "die erases", "behind erases";
     /// ... or with garbage collection.
-    DieGc = "die_gc", "die collects garbage", "behind garbage collection";
+    DieGc = "die_gc", Waits, "die collects garbage", "behind garbage collection";
     /// On the die, waiting for the channel; or ready, while the die waited for power.
-    Bus = "bus", "channel or power taken", "for the channel";
-    /// The own data command in the array.
-    Array = "array", "own array operation", "its own data command, in the array";
+    Bus = "bus", Waits, "channel or power taken", "for the channel";
+    /// The own data command in the array; of a read, sensing for the first time.
+    Array = "array", Own, "own array operation", "its own data command, in the array";
+    /// The own data command in the array, sensing again because a page could not be decoded.
+    /// With read retry only.
+    Retry = "retry", RareWork, "own page sensed again", "its own data command, sensing again";
     /// The own data on the channel.
-    Transfer = "transfer", "own transfer", "its own data, on the channel";
+    Transfer = "transfer", Own, "own transfer", "its own data, on the channel";
     /// The array of the own data command was done, and the controller did not know yet. With bus
     /// requests only.
-    Status = "status", "status requests", "its own command was done and not yet polled";
+    Status = "status", RareWait, "status requests", "its own command was done and not yet polled";
     /// In the write buffer.
-    Buffer = "buffer", "write buffer", "in the write buffer";
+    Buffer = "buffer", Own, "write buffer", "in the write buffer";
     /// Waiting for earlier writes to be committed.
-    Flush = "flush", "flush of the buffer", "for room in the write buffer or for earlier writes";
+    Flush = "flush", Waits, "flush of the buffer",
+        "for room in the write buffer or for earlier writes";
+}
+
+/// A row of the table.
+struct Row {
+    word: &'static str,
+    kind: Kind,
+    label: &'static str,
+    spent: &'static str,
+}
+
+/// Work of the request itself or a wait; a rare one is of devices with a certain feature only.
+#[derive(Clone, Copy)]
+enum Kind {
+    Own,
+    RareWork,
+    Waits,
+    RareWait,
 }
 
 impl Part {
+    const fn row(self) -> &'static Row {
+        &Self::ROWS[self as usize]
+    }
+
     /// Whether it is work of the request itself, as against waiting; waits for a port of the write
     /// buffer or for the link are in the parts of these.
     pub const fn is_own(self) -> bool {
-        matches!(
-            self,
-            Self::Link
-                | Self::Firmware
-                | Self::OwnMap
-                | Self::Array
-                | Self::Transfer
-                | Self::Buffer
-        )
+        matches!(self.row().kind, Kind::Own | Kind::RareWork)
+    }
+
+    /// Whether few devices have it, so that reports leave it out where it is nothing.
+    pub const fn is_rare(self) -> bool {
+        matches!(self.row().kind, Kind::RareWork | Kind::RareWait)
+    }
+
+    /// The word reports use.
+    pub const fn name(self) -> &'static str {
+        self.row().word
+    }
+
+    /// What plots call it.
+    pub const fn label(self) -> &'static str {
+        self.row().label
+    }
+
+    /// What a request spent the time on or waited for, behind "2 ms".
+    pub const fn spent(self) -> &'static str {
+        self.row().spent
     }
 }
 
@@ -142,9 +164,7 @@ impl Parts {
 
 impl Serialize for Parts {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Where channels carry no bus requests there is nothing to show.
-        let shown = |part: &&Part| **part != Part::Status || self.get(Part::Status) > 0;
-        let rows = Part::ALL.iter().filter(shown);
+        let rows = Part::ALL.iter().filter(|part| !part.is_rare() || self.get(**part) > 0);
         serializer.collect_map(rows.map(|part| (part.name(), self.get(*part))))
     }
 }

@@ -222,7 +222,7 @@ impl Queues {
     }
 
     #[inline(always)]
-    fn insert_plain(
+    pub(crate) fn insert_plain(
         &mut self,
         (die, set): (DieId, SetId),
         placement: &Placement,

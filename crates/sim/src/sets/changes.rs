@@ -218,6 +218,12 @@ impl Sets {
         self.latest_change.is_some()
     }
 
+    /// Whether a change of a unit is live.
+    #[inline]
+    pub(crate) fn is_changing(&self, lpn: Lpn) -> bool {
+        self.has_changes() && self.latest_of(lpn).is_some()
+    }
+
     /// Live changes and unfinished flushes, the oldest one first.
     pub(crate) fn changes(&self) -> impl Iterator<Item = SetId> {
         successors(self.oldest_change, |&set| self[set].links.later_change)

@@ -4,6 +4,7 @@
 //! index by logical page, the slots, and the list of sets that are ready to go on.
 
 mod changes;
+pub(crate) mod charge;
 mod operation;
 mod rows;
 pub(crate) mod set;
@@ -16,8 +17,8 @@ use crate::handle::{RequestId, SetId};
 use flashyard_core::command::Rank;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::graph::{self, Edge, EdgeKind, Graph, Node, Reach};
-use flashyard_core::units::{PlaneId, Span, Time};
-pub(crate) use operation::{Operation, Place};
+use flashyard_core::units::{DieId, Lpn, PlaneId, Span, Time};
+pub(crate) use operation::{Operation, Place, Segment};
 use rows::Rows;
 pub(crate) use set::{Mode, Set};
 use slots::Slots;
@@ -186,6 +187,40 @@ impl Sets {
         set
     }
 
+    /// Adds a page access of a request that reads its unit with one command. It has a slot and
+    /// waits in the queue of its die. There must be memory for it.
+    #[inline]
+    pub(crate) fn insert_read(
+        &mut self,
+        now: Time,
+        request: RequestId,
+        (page, lpn): (u32, Lpn),
+        (plane, die): (PlaneId, DieId),
+    ) -> SetId {
+        let number = self.take_number();
+        let spans = [self.nominal[Stage::Read as usize]];
+        let set = SetId::new(self.graph.insert(number, RequestId::raw(Some(request)), spans));
+        let slot = &mut self.list[set.index()];
+        *slot = Set {
+            request: Some(request),
+            charge: Some(request),
+            page,
+            lpn,
+            current: Stage::Read,
+            plane,
+            mode: Mode::Queued,
+            slotted: true,
+            slot_die: die,
+            enqueued: now,
+            ..Set::VACANT
+        };
+        slot.stages[0] = (Stage::Read, plane);
+        self.slots.take(die);
+        self.tracks[set.index()].begin(now);
+        self.list_by_lpn(set);
+        set
+    }
+
     /// Marks the current command of a set as completed; calls `passed` with each set that has lost
     /// a wait.
     #[inline]
@@ -203,6 +238,22 @@ impl Sets {
         let mut ready = std::mem::take(&mut self.ready);
         self.complete_stage(set, |waiter| ready.push(waiter));
         self.ready = ready;
+    }
+
+    /// Whether the current command of a set is its last one, and no set waits for it.
+    #[inline]
+    pub(crate) fn ends_unawaited(&self, set: SetId) -> bool {
+        self.graph.node(set.get()).ends_unawaited()
+    }
+
+    /// The last command of a page access that reads is over, and no set waits for it: the set is
+    /// forgotten. Returns its request. Its account stays until the next set takes its place.
+    #[inline]
+    pub(crate) fn end_read(&mut self, set: SetId) -> RequestId {
+        self.drop_slot(set);
+        self.unlist_by_lpn(set);
+        self.graph.finish(set.get());
+        self[set].request.take().expect("the set belongs to a request")
     }
 
     /// Forgets a set whose commands are all over.

@@ -15,6 +15,19 @@ pub(crate) enum Place {
     Suspended,
 }
 
+/// What an operation does at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Segment {
+    /// Its command and its data in are on the channel.
+    Lead,
+    /// The array senses, programs or erases.
+    Array,
+    /// The array senses again, as often as `Operation::retries` says, each time behind a step.
+    Retry,
+    /// Its data out are on the channel.
+    Out,
+}
+
 /// One array operation and its time on the channel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation {
@@ -31,8 +44,11 @@ pub(crate) struct Operation {
     pub(crate) out_from: Time,
     /// Time of its command and its data in on the channel.
     pub(crate) lead_ns: u64,
-    /// Time in the array, without interruptions.
+    /// Time in the array, without interruptions; of a read that of the first sense.
     pub(crate) array: Span,
+    /// How often a read senses its pages again, and how long that takes in all.
+    pub(crate) retries: u32,
+    pub(crate) retry: Span,
     /// Time of its data out on the channel.
     pub(crate) out_ns: u64,
     /// Whether the array is done and the page register is not free.
@@ -56,12 +72,35 @@ impl Operation {
         out_from: Time::MAX,
         lead_ns: 0,
         array: Span::ZERO,
+        retries: 0,
+        retry: Span::ZERO,
         out_ns: 0,
         held: false,
         suspensions: 0,
         left: Span::ZERO,
         wakes: false,
     };
+
+    /// Time in the array, without interruptions, and with all senses.
+    #[inline]
+    pub(crate) fn in_array(&self) -> Span {
+        self.array + self.retry
+    }
+
+    /// What it does one after the other, from when on and for how long, as far as it has a time;
+    /// between segments it waits. Command and data on the channel are among them where they cross
+    /// it as a whole, not request by request.
+    pub(crate) fn segments(&self) -> impl Iterator<Item = (Segment, Time, Span)> {
+        let retry_from = Time::from_ns(self.array_end.as_ns() - self.retry.as_ns());
+        let array_from = Time::from_ns(retry_from.as_ns() - self.array.as_ns());
+        let all = [
+            (Segment::Lead, self.lead_from, Span::from_ns(self.lead_ns)),
+            (Segment::Array, array_from, self.array),
+            (Segment::Retry, retry_from, self.retry),
+            (Segment::Out, self.out_from, Span::from_ns(self.out_ns)),
+        ];
+        all.into_iter().filter(|(_, from, span)| !span.is_zero() && *from < Time::MAX)
+    }
 
     /// Whether there is one.
     pub(crate) const fn is_some(&self) -> bool {

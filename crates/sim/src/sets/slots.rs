@@ -73,6 +73,12 @@ impl Slots {
         Self { geometry, keys, waiting, taken: 0, of_dies, asked: Asked::default() }
     }
 
+    /// A set takes a slot, which counts for a die.
+    pub(super) fn take(&mut self, die: DieId) {
+        self.taken += 1;
+        self.of_dies[die.index()] += 1;
+    }
+
     pub(super) fn reserve(&mut self, sets: usize) {
         self.waiting.reserve(sets);
     }
@@ -133,16 +139,24 @@ impl Sets {
         asked.fit(has_slots)
     }
 
+    /// Whether a set of this die gets a slot at once; where requests take all of theirs together it
+    /// does.
+    #[inline]
+    pub(crate) fn has_slot(&self, die: DieId) -> bool {
+        let Slots { keys, taken, of_dies, .. } = &self.slots;
+        let taken = match keys.slots_scope {
+            SlotsScope::Device => *taken,
+            SlotsScope::Die => of_dies[die.index()],
+        };
+        keys.admission == Admission::Atomic || taken < keys.depth
+    }
+
     /// Takes the next set that waits for a slot, if it gets one or needs none, and whether it gets
     /// one; `all` is whether all do.
     pub(crate) fn end_slot_wait(&mut self, all: bool) -> Option<(SetId, bool)> {
-        let Slots { keys, waiting, taken, of_dies, .. } = &self.slots;
+        let Slots { keys, waiting, .. } = &self.slots;
         let set = *waiting.front()?;
-        let taken = match keys.slots_scope {
-            SlotsScope::Device => *taken,
-            SlotsScope::Die => of_dies[self.slot_die(set).index()],
-        };
-        let free = all || keys.admission == Admission::Atomic || taken < keys.depth;
+        let free = all || self.has_slot(self.slot_die(set));
         let needs_slot = keys.delayed_sets_hold_slot || !self.is_blocked(set);
         if needs_slot && !free {
             return None;
@@ -173,8 +187,7 @@ impl Sets {
         let state = &mut self[set];
         state.slotted = true;
         state.slot_die = die;
-        self.slots.taken += 1;
-        self.slots.of_dies[die.index()] += 1;
+        self.slots.take(die);
     }
 
     /// A set gives its slot back, if it has one.

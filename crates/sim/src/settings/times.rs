@@ -10,6 +10,7 @@ pub(super) fn check(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl FnMu
     check_longest(keys, fail);
     check_codewords(keys, geometry, fail);
     check_part(keys, geometry, fail);
+    check_retry(keys, fail);
     check_firmware(keys, fail);
 }
 
@@ -87,6 +88,32 @@ fn check_part(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl FnMut(Stri
              {unit}; set it to a mapping unit or more, lower ftl.mapping_unit_bytes or \
              nand.codeword_bytes, or set nand.read_part_us = 0"
         ));
+    }
+}
+
+/// The rows of the table of read retry have rising cycles, and each chance has a row.
+fn check_retry(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
+    let retry = &keys.retry;
+    let rows = [
+        (2, retry.age_2_cycles, retry.chance_2_percent),
+        (3, retry.age_3_cycles, retry.chance_3_percent),
+        (4, retry.age_4_cycles, retry.chance_4_percent),
+    ];
+    let mut before = 0;
+    for (row, cycles, chance) in rows {
+        if cycles == 0 && !chance.is_zero() {
+            fail(format!(
+                "retry.chance_{row}_percent: no block has this chance, since retry.age_{row}_cycles \
+                 = 0; set it to the cycles of the row, or retry.chance_{row}_percent = 0"
+            ));
+        }
+        if cycles > 0 && cycles <= before {
+            fail(format!(
+                "retry.age_{row}_cycles: {cycles} is not above the {before} of a row before it; \
+                 rows have rising cycles"
+            ));
+        }
+        before = before.max(cycles);
     }
 }
 

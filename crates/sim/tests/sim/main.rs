@@ -49,6 +49,7 @@ mod power;
 mod random_devices;
 mod random_hosts;
 mod raw;
+mod retry;
 mod ros_oracle;
 mod saved;
 mod session;

@@ -32,10 +32,13 @@ pub(super) fn figures(merges: bool, report: &Report) -> Vec<String> {
         share(&report.utilisation.dies),
         share(&report.utilisation.channels)
     );
-    let (reads, programs, erases) = (sum("reads"), sum("programs"), sum("erases"));
+    let (programs, erases) = (sum("programs"), sum("erases"));
+    let reads = sum("reads") + " reads";
+    let again = flash.retried_reads.map(|reads| format!(" ({} sensed again)", count(reads)));
+    let reads = reads + &again.unwrap_or_default();
     let mut lines = vec![
         line("busy", &busy),
-        line("flash", &format!("{reads} reads, {programs} programs, {erases} erases")),
+        line("flash", &format!("{reads}, {programs} programs, {erases} erases")),
     ];
     lines.extend(amplification(report));
     lines.extend(map_cache(report));

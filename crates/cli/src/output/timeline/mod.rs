@@ -222,7 +222,8 @@ impl Timeline {
         ];
         let lpn = event.lpn.map(|lpn| ("lpn", Note::Number(lpn.into())));
         let ppn = event.ppn.map(|ppn| ("ppn", Note::Number(ppn.into())));
-        notes.extend(lpn.into_iter().chain(ppn));
+        let retries = (event.retries > 0).then(|| ("retries", Note::Number(event.retries.into())));
+        notes.extend(lpn.into_iter().chain(ppn).chain(retries));
         let span = (from, event.end);
         self.slice(Group::Die(die), span, event.command, event.purpose.name(), notes);
     }

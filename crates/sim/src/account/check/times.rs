@@ -2,7 +2,7 @@
 //! operation, without the time in which that was suspended.
 
 use super::Checker;
-use crate::config::{NandKeys, Precision, Settings};
+use crate::config::{NandKeys, Precision, RetryKeys, Settings};
 use flashyard_core::command::Op;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{DieId, Ppn, Span, Time};
@@ -47,6 +47,7 @@ struct Die {
 pub(super) struct TimeAccount {
     geometry: Geometry,
     keys: NandKeys,
+    retry: RetryKeys,
     /// Whether the end of commands and data on the channel is told, with which the array begins.
     knows_starts: bool,
     dies: Vec<Die>,
@@ -59,6 +60,7 @@ impl TimeAccount {
         Self {
             geometry: settings.geometry,
             keys: settings.keys.nand,
+            retry: settings.keys.retry,
             knows_starts: settings.keys.bus.precision == Precision::Phases,
             dies: vec![die; settings.geometry.dies() as usize],
         }
@@ -91,7 +93,14 @@ impl TimeAccount {
             _ => typical,
         };
         let spread = Span::from_ns(keys.spread_percent.of(typical.as_ns()));
-        (least, (typical + spread).max(longest))
+        let most = (typical + spread).max(longest);
+        (least, if op == Op::Read && ppn.is_some() { most + self.retries(most) } else { most })
+    }
+
+    /// The longest time in which a page is sensed again that takes so long.
+    fn retries(&self, sense: Span) -> Span {
+        let senses = if self.retry.is_on() { self.retry.most } else { 0 };
+        Span::from_ns(senses * (self.retry.step_us + sense).as_ns())
     }
 
     pub(super) fn started(&mut self, now: Time, die: DieId, is_suspended: bool) {

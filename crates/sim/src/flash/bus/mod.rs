@@ -269,12 +269,12 @@ impl Flash {
         request: &Request,
         now: Time,
     ) -> u64 {
-        let op = self.dies[die.index()].array.op;
-        let real = self.timing.random(op, typical);
+        self.draw_array(die, typical);
         let Some(mut bus) = self.bus.take() else { return 0 };
         let operation = &mut self.dies[die.index()].array;
-        operation.array = real;
-        let planned = bus.wires.operation(die, op, request, [typical, real]);
+        let op = operation.op;
+        let array = [typical, operation.in_array()];
+        let planned = bus.wires.operation(die, op, request, array);
         (operation.lead_ns, operation.out_ns) = bus.wires.times.of_operation(&planned);
         let channel_ns = operation.lead_ns + operation.out_ns;
         if op == Op::Read && planned.page_bytes > 0 && bus.engine.moves_all_data() {
@@ -427,7 +427,7 @@ impl Flash {
         }
         if starts_array {
             wires.at(die, place).works();
-            unit.array.array_end = until + unit.array.array;
+            unit.array.array_end = until + unit.array.in_array();
             unit.array_due = unit.array.array_end;
             self.note_due(die);
             // Whoever starts it looks himself where requests take no time.
