@@ -221,7 +221,7 @@ fn figures(outcomes: &[Outcome], of: impl Fn(&Headline, &Outcome) -> Option<f64>
     headline::ALL.iter().map(of_all).collect()
 }
 
-/// The streams of the runs, where a run has several.
+/// Returns the names of the streams of runs with several streams.
 fn streams(outcomes: &[Outcome]) -> BTreeSet<&String> {
     outcomes.iter().flat_map(|outcome| outcome.report.streams.keys()).collect()
 }

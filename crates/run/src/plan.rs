@@ -34,7 +34,7 @@ const WORKLOAD_TABLES: [&str; 10] = [
     "initial",
 ];
 
-/// The seed where none is given.
+/// The seed if none is given.
 pub const DEFAULT_SEED: u64 = 1;
 
 /// Every section that --set can assign: the device's and the workload's.
@@ -403,7 +403,7 @@ impl Plan {
         &self.experiment().name
     }
 
-    /// The seed, where the workload has one.
+    /// Returns the seed, if the workload has one.
     pub fn seed(&self) -> Option<u64> {
         self.experiment().has_seed().then_some(self.seed)
     }

@@ -77,7 +77,7 @@ impl Outcome {
 }
 
 impl Plan {
-    /// Runs it, where the device fits the memory.
+    /// Runs it, if the device fits the memory.
     pub fn run(&self, options: Options<'_>) -> Result<Outcome> {
         let settings = self.settings()?;
         self.need(&settings, options.check).check()?;

@@ -72,7 +72,7 @@ pub fn percent(part: f64, whole: f64) -> String {
     if whole > 0.0 { format!("{:.1} %", 100.0 * part / whole) } else { NONE.to_string() }
 }
 
-/// What `show` makes of a figure, and a dash where there is none.
+/// Shows a figure by `show`. A dash stands for no figure.
 pub fn or_dash<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| NONE.to_string(), show)
 }

@@ -14,7 +14,7 @@ struct Fact {
     heading: &'static str,
     /// The entry in that column.
     cell: String,
-    /// The part of a sentence; empty where there is nothing to say.
+    /// The part of a sentence. It is empty if there is nothing to say.
     sentence: String,
 }
 
@@ -25,7 +25,7 @@ struct Warning {
     headings: &'static [&'static str],
     /// What is wrong, alike for all runs that it is wrong with.
     what: String,
-    /// How much; empty where there is no figure.
+    /// The figure as text. It is empty if there is none.
     how_much: String,
 }
 
@@ -301,7 +301,7 @@ fn partial(report: &Report) -> String {
     }
 }
 
-/// What such writes do; empty where there are none.
+/// Says what such writes do, if there are any.
 fn partial_sentence(inputs: &Plan, report: &Report) -> String {
     let keys = &inputs.sections.device;
     if report.verdict.partial_writes == 0 || keys.is_disk() {
@@ -316,7 +316,7 @@ fn partial_sentence(inputs: &Plan, report: &Report) -> String {
     }
 }
 
-/// What reads of never-written pages cost; empty where there were none.
+/// Says what reads of pages cost that were never written, if there were any.
 fn unmapped(report: &Report) -> String {
     let verdict = &report.verdict;
     if verdict.unmapped_reads == 0 {

@@ -8,7 +8,7 @@ use std::fmt::Write;
 /// Columns between two columns.
 const GAP: usize = 2;
 
-/// The narrowest that names become, where the figures beside them need the room.
+/// The least width of names. They are wrapped if the figures beside them need the room.
 const NAMES: usize = 24;
 
 /// A table without lines, the first column to the left, the others to the right.
@@ -40,7 +40,7 @@ pub(crate) fn render(table: &Table) -> String {
     render_groups(table, 1)
 }
 
-/// As `render`, where so many columns behind the first one stay together.
+/// As `render`, but groups of so many columns behind the first one stay together.
 pub(crate) fn render_groups(table: &Table, group: usize) -> String {
     let widths: Vec<usize> =
         table.column_max_content_widths().into_iter().map(usize::from).collect();

@@ -16,7 +16,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use text::Shown;
 
-/// Time between two lines where standard error is no terminal.
+/// The time between two lines if standard error is no terminal.
 const QUIET: Duration = Duration::from_secs(60);
 
 /// Time between two pictures on a terminal.
@@ -176,7 +176,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// How far the piece is, where that is known, and how many requests it has taken.
+    /// Tells how far the piece is, if this is known, and how many requests it has taken.
     pub(crate) fn at(&mut self, share: Option<f64>, requests: u64) {
         let mut state = self.work.state();
         if let Some(share) = share {

@@ -110,7 +110,7 @@ impl Axis {
 }
 
 impl Plot {
-    /// A plot of half the page's width where that is wide.
+    /// A plot. On a wide page it takes half of the width.
     pub(crate) fn new(id: &str, title: &str, note: &str, kind: Kind) -> Self {
         let [id, title, note] = [id, title, note].map(str::to_string);
         Self { id, title, note, wide: false, kind }

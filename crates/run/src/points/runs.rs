@@ -34,7 +34,7 @@ impl Run {
         self.inputs.need(&self.settings, check).room()
     }
 
-    /// Its outline, where there is so much room.
+    /// Its outline, if there is so much room.
     pub fn outline(&self, room: Room, check: bool) -> Outline {
         Outline {
             state: states::key(&self.inputs, &self.settings, self.prepare.as_ref(), room),

@@ -14,9 +14,9 @@ pub struct File {
     /// What the sweep is.
     #[serde(default)]
     pub title: String,
-    /// The device, where points do not name it.
+    /// The device, if points do not name one.
     pub device: Option<String>,
-    /// The workload, where points do not name it.
+    /// The workload, if points do not name one.
     pub workload: Option<String>,
     /// Settings of all points.
     #[serde(default)]

@@ -130,7 +130,7 @@ impl Drop for Journal {
 }
 
 impl Journal {
-    /// The journal at `path`, made where there is none. Nobody else may use it meanwhile.
+    /// Opens the journal at `path`, or makes it. No other process may use it meanwhile.
     pub fn open(path: &Path) -> Result<Self> {
         let say = || format!("{}: the journal cannot be written", path.display());
         let mut options = OpenOptions::new();

@@ -39,7 +39,7 @@ pub struct Operation {
     pub stage: &'static str,
     /// Why it was there.
     pub cause: Cause,
-    /// Its page, or its block as the first page of it, where it had one.
+    /// Its page, if it had one. A block stands as its first page.
     pub ppn: Option<u32>,
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct Did {
     pub(crate) from: Time,
     pub(crate) until: Time,
     pub(crate) doing: Doing,
-    /// Why the set is there, where it is the device's own work.
+    /// The cause of the set, if it is the device's own work.
     why: Why,
 }
 

@@ -144,7 +144,7 @@ fn erases(wear: &Wear) -> String {
     format!("{} to {} erases a block", wear.erases_min, wear.erases_max)
 }
 
-/// Tables of the translation layer, where their size is known.
+/// The tables of the translation layer, if their size is known.
 fn memory(report: &Report) -> Option<String> {
     let memory = &report.memory;
     (memory.table_bytes + memory.cache_bytes > 0).then(|| {
@@ -205,7 +205,7 @@ fn waits(report: &Report) -> Option<String> {
     Some(line("mean wait", &said))
 }
 
-/// How busy several of a kind were: mean, and range where they differ.
+/// Says how busy several parts of a kind were: their mean, and their range if they differ.
 fn share(share: &Share) -> String {
     let (Some(mean), Some(min), Some(max)) = (share.mean, share.min, share.max) else {
         return NONE.to_string();
