@@ -13,6 +13,7 @@ use flashyard_core::units::{DieId, PlaneId, Ppn, Span, Time};
 
 impl Device {
     /// The die takes a command, and with it whatever else one operation can serve.
+    #[inline(never)]
     pub(super) fn start(&mut self, set: SetId, die: DieId, ppn: Option<Ppn>) {
         let stage = self.sets.stage(set);
         let op = stage.op();
@@ -79,7 +80,6 @@ impl Device {
     }
 
     /// Plans the phases of the operation of `leader` that has just been put together.
-    #[inline]
     pub(super) fn plan_operation(&mut self, leader: SetId, die: DieId, stage: Stage) {
         if self.flash.has_requests() {
             return self.plan_requests(leader, die, stage);

@@ -15,8 +15,8 @@ use flashyard_core::units::{DieId, Lpn};
 impl Device {
     /// An operation is over: all its effects, then whoever goes on.
     pub(super) fn operation_over(&mut self, operation: &Operation, die: DieId) {
-        if let Some(set) = self.plain_reader(operation) {
-            return self.plain_read_over(set, operation, die);
+        if let Some(set) = self.served_alone(operation) {
+            return self.alone_over(set, operation, die);
         }
         let leader = operation.leader;
         if self.account.records_power() {
@@ -66,8 +66,7 @@ impl Device {
         }
     }
 
-    #[inline]
-    fn stage_over(&mut self, set: SetId) {
+    pub(super) fn stage_over(&mut self, set: SetId) {
         if self.ftl.is_task(set, &self.sets)
             && self.let_ftl(|ftl, lent| ftl.task_goes_on(set, lent))
         {
@@ -160,7 +159,7 @@ impl Device {
     }
 
     /// What a command changes when it completes.
-    fn take_effect(&mut self, set: SetId) {
+    pub(super) fn take_effect(&mut self, set: SetId) {
         let state = &self.sets[set];
         match self.sets.stage(set) {
             Stage::Writeback | Stage::RewriteProgram => {

@@ -264,8 +264,9 @@ impl Device {
             return false;
         }
         match self.bind(set, die) {
-            Bound::Page(ppn) if self.short_road && self.sets.stage(set) == Stage::Read => {
-                self.start_plain(set, die, ppn);
+            Bound::Page(ppn) if self.short_road => {
+                self.start_short(set, die, ppn);
+                self.suspend_if_asked(die);
                 false
             }
             Bound::Page(ppn) => {

@@ -1,17 +1,18 @@
-//! The short road of a plain read: a page access of the host that asks neither a map cache nor the
-//! write buffer, waits for no change of its unit, and that nobody watches.
+//! The short road: the steps of a command where nobody watches and where the device has nothing
+//! that they would have to ask.
 //!
-//! Such a read is a set like any other, in the same slabs and queues, and every step here leaves
-//! what the full way leaves; it only asks less. So a read may leave this road at any step: when
-//! others ride along with its operation, or a set waits for it. `Device::go_the_full_way` closes the
-//! road; the fingerprints are made with and without it.
+//! The sets are those of the full way, in the same slabs and queues, and each step leaves what the
+//! full way leaves; it only asks less. So a command may leave the road at any step: when a read
+//! meets the buffer or a change of its unit, when others ride along with its operation, or a set
+//! waits for it. [`Device::go_the_full_way`] closes the road; the fingerprints are made with and
+//! without it.
 
 use super::Device;
 use crate::config::{Admission, MapStore, ReadAllocate, UnmappedRead};
 use crate::handle::{RequestId, SetId};
 use crate::metrics::counters::Work;
 use crate::sets::track::{BUS, DIE};
-use crate::sets::{Mode, Operation, Place, Set, Stage};
+use crate::sets::{Mode, Operation, Place, Stage};
 use flashyard_core::command::{Op, Purpose, Rank, StreamId};
 use flashyard_core::policy::{CommandPolicy, CommandView};
 use flashyard_core::request::{Flags, RequestOp};
@@ -115,14 +116,24 @@ impl Device {
         misses
     }
 
-    /// A die takes a plain read that its policy has picked and whose unit is at `ppn`.
+    /// A die takes a command that its policy has picked and whose page is bound.
     #[inline]
-    pub(super) fn start_plain(&mut self, set: SetId, die: DieId, ppn: Option<Ppn>) {
+    pub(super) fn start_short(&mut self, set: SetId, die: DieId, ppn: Option<Ppn>) {
+        // For the commonest kind all that depends on the kind is known when this is compiled.
+        match self.sets.stage(set) {
+            Stage::Read => self.start_as(Stage::Read, set, die, ppn),
+            stage => self.start_as(stage, set, die, ppn),
+        }
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "compiled for each of its two callers")]
+    fn start_as(&mut self, stage: Stage, set: SetId, die: DieId, ppn: Option<Ppn>) {
         let now = self.now;
         self.leave_queue(set, die);
         if self.ftl.is_paced() {
-            let waits = self.queues.has_gc(die);
-            self.ftl.note_turn(die, !waits);
+            let ends = self.sets[set].in_gc_queue || !self.queues.has_gc(die);
+            self.ftl.note_turn(die, ends);
         }
         let waited = now.since(self.sets.track(set).since).as_ns();
         if waited > 0 {
@@ -130,57 +141,77 @@ impl Device {
             self.sets.track_mut(set).charge_queued(busy, waited, ordered);
         }
         self.sets.track_mut(set).since = now;
-        self.flash.take(die, set, Op::Read, false, now);
+        self.flash.take(die, set, stage.op(), stage.purpose(false, false).is_gc(), now);
         let codewords = self.codewords(set);
         let state = &mut self.sets[set];
         (state.mode, state.place, state.started) = (Mode::Running, Place::Array, now);
         (state.ppn, state.rider, state.page_codewords) = (ppn, None, codewords);
         let lpn = state.lpn;
-        if self.sets.has_changes() && self.sets.is_changed_before(lpn, self.sets.number(set)) {
+        if stage == Stage::Read
+            && self.sets.has_changes()
+            && self.sets.is_changed_before(lpn, self.sets.number(set))
+        {
             self.account.data_hazard_ignored();
         }
         if self.gathers {
             self.gather(set, die, ppn);
-            if self.sets[set].rider.is_some() || self.sets[set].page_codewords != codewords {
-                return self.plan_operation(set, die, Stage::Read);
-            }
         }
-        if self.flash.reads_vary() {
-            return self.plan_operation(set, die, Stage::Read);
-        }
-        let array = self.flash.array_time(Op::Read, ppn);
-        let data_ns = self.flash.channel_ns(Stage::Read, codewords);
-        let channel_ns = self.flash.plan(die, array, data_ns, now);
-        self.sets.track_mut(set).channel_ns = channel_ns;
-    }
-
-    /// The set of an operation that has served one plain read, which nobody waits for.
-    #[inline]
-    pub(super) fn plain_reader(&self, operation: &Operation) -> Option<SetId> {
-        let set = operation.leader.filter(|_| operation.op == Op::Read && self.short_road)?;
         let state = &self.sets[set];
-        let plain = state.current == Stage::Read && state.rider.is_none();
-        (plain && self.sets.ends_unawaited(set)).then_some(set)
+        let alone = state.rider.is_none() && state.page_codewords == codewords;
+        if alone && !self.flash.reads_vary() {
+            let array = self.flash.array_time(stage.op(), ppn);
+            let data_ns = self.flash.channel_ns(stage, codewords);
+            self.sets.track_mut(set).channel_ns = self.flash.plan(die, array, data_ns, now);
+            self.phases_began();
+        } else {
+            self.plan_operation(set, die, stage);
+        }
+        if stage.op() == Op::Program && self.ftl.is_paced() {
+            self.owe_copies(set);
+        }
     }
 
-    /// The operation of a plain read is over, and with it the access.
-    pub(super) fn plain_read_over(&mut self, set: SetId, operation: &Operation, die: DieId) {
-        let Set { charge, page_codewords, .. } = self.sets[set];
-        let transfer_ns =
-            self.flash.command_ns() + self.flash.channel_ns(Stage::Read, page_codewords);
-        let (array, retries) = (operation.array, operation.retries);
-        let arrays = Work::of_arrays(&self.settings.geometry, Op::Read, 1, array, retries);
+    /// The set of an operation that serves no other one.
+    #[inline]
+    pub(super) fn served_alone(&self, operation: &Operation) -> Option<SetId> {
+        let set = operation.leader.filter(|_| self.short_road)?;
+        self.sets[set].rider.is_none().then_some(set)
+    }
+
+    /// The operation of a single set is over.
+    pub(super) fn alone_over(&mut self, set: SetId, operation: &Operation, die: DieId) {
+        match self.sets.stage(set) {
+            Stage::Read => self.over_as(Stage::Read, set, operation, die),
+            stage => self.over_as(stage, set, operation, die),
+        }
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "compiled for each of its two callers")]
+    fn over_as(&mut self, stage: Stage, set: SetId, operation: &Operation, die: DieId) {
+        let state = &self.sets[set];
+        let purpose = stage.purpose(state.copies_map, state.levels);
+        let (charge, codewords, ppn) = (state.charge, state.page_codewords, state.ppn);
+        let transfer_ns = self.flash.command_ns() + self.flash.channel_ns(stage, codewords);
+        let (op, array, retries) = (stage.op(), operation.array, operation.retries);
+        let arrays = Work::of_arrays(&self.settings.geometry, op, 1, array, retries);
         let work = Work { ops: 1, transfer_ns, ..arrays };
-        self.account.worked(self.phase(), (Op::Read, Purpose::Host), charge, &work);
-        if self.sets.track(set).since < self.now {
-            self.charge_running(set, operation);
+        self.account.worked(self.phase(), (op, purpose), charge, &work);
+        self.close_with(set, operation);
+        if op == Op::Program {
+            self.ftl.programmed(ppn.expect("a program has a page"));
         }
         self.stir(die);
-        self.host.access_ends();
-        let request = self.sets.end_read(set);
-        let track = self.sets.track(set);
-        if self.host[request].set_over(track.own, &track.parts) {
-            self.answer(request);
+        if stage == Stage::Read && self.sets.ends_unawaited(set) {
+            self.host.access_ends();
+            let request = self.sets.end_read(set);
+            let track = self.sets.track(set);
+            if self.host[request].set_over(track.own, &track.parts) {
+                self.answer(request);
+            }
+        } else {
+            self.take_effect(set);
+            self.stage_over(set);
         }
         self.wake_passed();
     }
