@@ -4,6 +4,7 @@
 //! directory. The browser is the one that CHROME names, or comes with the packages.
 
 use anyhow::{Context, Result, bail};
+use flashyard_measure::tools;
 use std::path::{Path, PathBuf};
 use xshell::{Shell, cmd};
 
@@ -57,13 +58,13 @@ pub(crate) fn run_where_possible(root: &Path) -> Result<()> {
 }
 
 fn check(root: &Path) -> Result<std::result::Result<String, Missing>> {
-    let sh = crate::shell(root)?;
+    let sh = tools::shell(root)?;
     for program in ["node", "npm"] {
         if cmd!(sh, "{program} --version").quiet().ignore_stdout().run().is_err() {
             return Ok(Err(Missing(format!("{program} is not installed"))));
         }
     }
-    let folder = crate::target(root).join("browser");
+    let folder = tools::target(root).join("browser");
     if let Err(error) = install(&sh, root, &folder) {
         return Ok(Err(Missing(format!("{error:#}"))));
     }

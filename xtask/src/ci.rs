@@ -6,17 +6,10 @@
 //! long test or for one crate leaves a processor to the other.
 
 use anyhow::{Context, Result};
+use flashyard_measure::tools::{BARE_METAL, LIBRARY, cargo, is_installed, shell};
 use std::path::Path;
 use std::time::Instant;
 use xshell::{Shell, cmd};
-
-/// A target without an operating system; `flashyard-core` is checked, and the C library built, for
-/// it where it is installed.
-pub(crate) const BARE_METAL: &str = "thumbv7em-none-eabihf";
-
-/// Builds the C library for such a target.
-pub(crate) const LIBRARY: &str = "rustc --release --package flashyard-firmware --lib \
-    --crate-type staticlib --no-default-features --features panic-handler";
 
 /// How long the fuzz targets run in all.
 pub(crate) const FUZZ_SECONDS: u64 = 60;
@@ -36,7 +29,7 @@ const WITHOUT_FEATURES: &str =
 /// Runs every step in the repository at `root`.
 pub(crate) fn run(root: &Path) -> Result<String> {
     let start = Instant::now();
-    let ci = Ci { root, sh: crate::shell(root)? };
+    let ci = Ci { root, sh: shell(root)? };
     step("fmt", || ci.fmt())?;
     step("tidy", || crate::tidy::run(root).map(|summary| crate::log(&summary)))?;
     ci.cargo("clippy", "clippy --workspace --all-targets -- -D warnings", &[])?;
@@ -91,7 +84,7 @@ impl Ci<'_> {
 
     /// Licences, sources and advisories of all dependencies, as far as this machine can tell.
     fn dependencies(&self) -> Result<()> {
-        let cargo = crate::cargo();
+        let cargo = cargo();
         let succeeds = |arguments: &str| {
             let command = cmd!(self.sh, "{cargo}").args(arguments.split(' '));
             command.quiet().ignore_stdout().ignore_stderr().run().is_ok()
@@ -111,7 +104,7 @@ impl Ci<'_> {
     /// A step that is one cargo command; its arguments are separated by blanks.
     fn cargo(&self, name: &str, arguments: &str, variables: &[(&str, &str)]) -> Result<()> {
         step(name, || {
-            let cargo = crate::cargo();
+            let cargo = cargo();
             let command = cmd!(self.sh, "{cargo}").args(arguments.split(' '));
             Ok(command.envs(variables.iter().copied()).quiet().run()?)
         })
@@ -148,12 +141,6 @@ fn seconds(start: Instant) -> String {
     format!("{:.1} s", start.elapsed().as_secs_f64())
 }
 
-/// Whether the toolchain has the libraries of a target.
-pub(crate) fn is_installed(sh: &Shell, target: &str) -> bool {
-    let folder = crate::rustc(sh, &["--print", "target-libdir", "--target", target]);
-    folder.is_ok_and(|folder| Path::new(&folder).is_dir())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,10 +159,5 @@ mod tests {
         assert_eq!(say(beside(|| Ok(()), || Ok(()))), Ok(()));
         assert_eq!(say(beside(|| Ok(()), fail("second"))), Err("second".to_owned()));
         assert_eq!(say(beside(fail("first"), fail("second"))), Err("first".to_owned()));
-    }
-
-    #[test]
-    fn a_target_that_does_not_exist_is_not_installed() {
-        assert!(!is_installed(&Shell::new().unwrap(), "no-such-target"));
     }
 }

@@ -5,6 +5,7 @@
 //! optimisations over the whole program, which take minutes, and with panics that name their case.
 
 use anyhow::{Context as _, Result, bail, ensure};
+use flashyard_measure::tools;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
@@ -37,8 +38,8 @@ const NAMED: usize = 20;
 
 /// Runs every case and compares what it finds with the table or, with `update`, writes the table.
 pub(crate) fn run(root: &Path, update: bool) -> Result<String> {
-    let target = crate::target(root).join("fingerprint");
-    let (sh, cargo) = (crate::shell(root)?, crate::cargo());
+    let target = tools::target(root).join("fingerprint");
+    let (sh, cargo) = (tools::shell(root)?, tools::cargo());
     cmd!(sh, "{cargo} {BUILD...} {target}").quiet().run()?;
     let start = Instant::now();
     let cases = target.join("release/examples/fingerprint");

@@ -11,6 +11,7 @@
 //! and `artifacts`: the inputs that made a target fail.
 
 use anyhow::{Context, Result, bail};
+use flashyard_measure::tools;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,9 +34,9 @@ const INPUT_SECONDS: u32 = 10;
 
 /// Runs every target in the repository at `root`, for `seconds` of processors in all.
 pub(crate) fn run(root: &Path, seconds: u64) -> Result<String> {
-    let sh = crate::shell(root)?;
+    let sh = tools::shell(root)?;
     check_compiler(&sh, &compiler())?;
-    let folder = crate::target(root).join("fuzz");
+    let folder = tools::target(root).join("fuzz");
     let programs = build(&sh, &folder.join("build"))?;
     let corpus = folder.join("corpus").to_string_lossy().into_owned();
     crate::example(root, "corpus", &[corpus])?;
@@ -62,7 +63,7 @@ fn share(seconds: u64) -> u64 {
 
 /// Runs every target for `seconds` in all where there is a C++ compiler, and says so where not.
 pub(crate) fn run_where_possible(root: &Path, seconds: u64) -> Result<()> {
-    if let Err(error) = check_compiler(&crate::shell(root)?, &compiler()) {
+    if let Err(error) = check_compiler(&tools::shell(root)?, &compiler()) {
         crate::log(&format!("ci: fuzz skipped: {error}"));
         return Ok(());
     }
@@ -88,7 +89,7 @@ fn check_compiler(sh: &Shell, compiler: &OsString) -> Result<()> {
 
 /// Builds all targets; returns the folder of the programs.
 fn build(sh: &Shell, folder: &Path) -> Result<PathBuf> {
-    let (cargo, host) = (crate::cargo(), crate::host(sh)?);
+    let (cargo, host) = (tools::cargo(), tools::host(sh)?);
     cmd!(sh, "{cargo} build --quiet --locked --release --manifest-path fuzz/Cargo.toml")
         .args(["--target", &host, "--target-dir"])
         .arg(folder)

@@ -6,6 +6,7 @@
 //! scheduler.
 
 use anyhow::{Context, Result};
+use flashyard_measure::tools;
 use std::path::Path;
 use xshell::cmd;
 
@@ -26,7 +27,7 @@ const DOCUMENTS: [&str; 6] = [
 
 /// Has the tests that compare the tables, these documents and the C header write them anew.
 pub(crate) fn update(root: &Path) -> Result<String> {
-    let (sh, cargo) = (crate::shell(root)?, crate::cargo());
+    let (sh, cargo) = (tools::shell(root)?, tools::cargo());
     let works = [
         ("flashyard", &["--test", "golden"][..]),
         ("flashyard", &DOCUMENTS),

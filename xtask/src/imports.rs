@@ -43,8 +43,16 @@ const ROOMS: &[&[Room]] = &[
 ];
 
 /// Crates whose files form no circle.
-const WITHOUT_CIRCLES: [&str; 5] =
-    ["crates/core", "crates/workload", "crates/run", "crates/cli", "crates/firmware"];
+const WITHOUT_CIRCLES: [&str; 8] = [
+    "crates/core",
+    "crates/workload",
+    "crates/run",
+    "crates/import",
+    "crates/labs",
+    "crates/studies",
+    "crates/cli",
+    "crates/firmware",
+];
 
 /// How many files of each room of `crates/sim` are in circles; 0 for rooms that are not listed. A
 /// change that takes files out of a circle lowers the number.

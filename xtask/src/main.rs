@@ -8,17 +8,14 @@ mod fingerprint;
 mod fuzz;
 mod golden;
 mod imports;
-mod instructions;
 mod modules;
 mod packages;
 mod release;
-mod scheduler;
 mod schema;
 mod tidy;
-mod trip;
 
 use anyhow::{Context as _, Result};
-use std::ffi::OsString;
+use flashyard_measure::tools::{cargo, target};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -111,12 +108,12 @@ fn run(arguments: &[String]) -> Result<String, Failure> {
         ["browser"] => browser::run(root),
         ["fingerprint"] => fingerprint::run(root, false),
         ["fingerprint", "--update"] => fingerprint::run(root, true),
-        ["instructions"] => instructions::run(root, false),
-        ["instructions", "--update"] => instructions::run(root, true),
-        ["scheduler"] => scheduler::run(root, false),
-        ["scheduler", "--update"] => scheduler::run(root, true),
+        ["instructions"] => flashyard_measure::instructions::run(root, false),
+        ["instructions", "--update"] => flashyard_measure::instructions::run(root, true),
+        ["scheduler"] => flashyard_measure::scheduler::run(root, false),
+        ["scheduler", "--update"] => flashyard_measure::scheduler::run(root, true),
         ["schema"] => schema::run(root),
-        ["trip"] => trip::run(root),
+        ["trip"] => flashyard_measure::trip::run(root),
         ["release"] => release::run(root),
         ["golden"] => golden::run_own(root),
         ["golden", "--update"] => golden::update(root),
@@ -137,42 +134,11 @@ fn root() -> PathBuf {
     root
 }
 
-/// A shell in the repository at `root`.
-fn shell(root: &Path) -> Result<Shell> {
-    let sh = Shell::new()?;
-    sh.change_dir(root);
-    Ok(sh)
-}
-
-/// The cargo that runs this task.
-fn cargo() -> OsString {
-    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
-}
-
-/// What the compiler says to these arguments.
-fn rustc(sh: &Shell, arguments: &[&str]) -> Result<String> {
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    Ok(cmd!(sh, "{rustc} {arguments...}").quiet().read()?)
-}
-
-/// The target that the compiler runs on.
-fn host(sh: &Shell) -> Result<String> {
-    let text = rustc(sh, &["-vV"])?;
-    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
-    Ok(host.context("rustc -vV names no host")?.to_owned())
-}
-
 /// Builds the command, without optimisation over the whole program; returns its place.
 fn flashyard(sh: &Shell, root: &Path) -> Result<PathBuf> {
     let cargo = cargo();
     cmd!(sh, "{cargo} build --package flashyard --bin flashyard").quiet().run()?;
     Ok(target(root).join("debug/flashyard"))
-}
-
-/// The target directory of the repository at `root`.
-fn target(root: &Path) -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR");
-    target.map_or_else(|| root.join("target"), |path| root.join(path))
 }
 
 /// Runs an example of this package, which uses the simulator: the tasks themselves do not, so that

@@ -5,6 +5,7 @@
 //! depend on it: the same requests give the same bytes.
 
 use anyhow::{Result, ensure};
+use flashyard_measure::tools;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use xshell::{Shell, cmd};
@@ -23,8 +24,8 @@ const RUNS: [&str; 6] = [
 
 /// Builds, counts and builds again; says where the command is.
 pub(crate) fn run(root: &Path) -> Result<String> {
-    let sh = crate::shell(root)?;
-    let (sysroot, host) = (crate::rustc(&sh, &["--print", "sysroot"])?, crate::host(&sh)?);
+    let sh = tools::shell(root)?;
+    let (sysroot, host) = (tools::rustc(&sh, &["--print", "sysroot"])?, tools::host(&sh)?);
     let name = format!("llvm-profdata{}", std::env::consts::EXE_SUFFIX);
     let profdata = PathBuf::from(sysroot).join("lib/rustlib").join(&host).join("bin").join(name);
     ensure!(
@@ -32,7 +33,7 @@ pub(crate) fn run(root: &Path) -> Result<String> {
         "{} is missing; rustup component add llvm-tools installs it",
         profdata.display()
     );
-    let target = crate::target(root).join("pgo");
+    let target = tools::target(root).join("pgo");
     let (profiles, profile) = (target.join("profiles"), target.join("flashyard.profdata"));
     let build = Build { sh: &sh, target: &target, host: &host };
     let command = build.run("-Cprofile-generate", &profiles)?;
@@ -70,7 +71,7 @@ impl Build<'_> {
         let mut flags = OsString::from(flags);
         flags.push(format!("{flag}="));
         flags.push(file);
-        let (sh, cargo, Self { host, target, .. }) = (self.sh, crate::cargo(), self);
+        let (sh, cargo, Self { host, target, .. }) = (self.sh, tools::cargo(), self);
         cmd!(sh, "{cargo} build --release --package flashyard --target {host}")
             // Across crates, each in one piece.
             .args(["--config", "profile.release.lto=\"fat\""])
@@ -96,7 +97,7 @@ mod tests {
         for run in RUNS {
             let words: Vec<&str> = run.split_whitespace().collect();
             let folder =
-                if words[0] == "run" { "crates/run/devices" } else { "crates/cli/experiments" };
+                if words[0] == "run" { "crates/run/devices" } else { "crates/studies/experiments" };
             let file = crate::root().join(folder).join(format!("{}.toml", words[1]));
             assert!(file.is_file(), "{run}: {}", file.display());
         }

@@ -4,6 +4,7 @@
 //! The validator is a program of its own (`xtask/validator`): see its manifest.
 
 use anyhow::{Result, ensure};
+use flashyard_measure::tools;
 use std::path::{Path, PathBuf};
 use xshell::{Shell, cmd};
 
@@ -31,7 +32,7 @@ const PRINTED: [(&str, &[&str]); 7] = [
 
 /// The same where the validator's crates can be had; skipped with a line that says so where not.
 pub(crate) fn run_where_possible(root: &Path) -> Result<()> {
-    let (sh, cargo) = (crate::shell(root)?, crate::cargo());
+    let (sh, cargo) = (tools::shell(root)?, tools::cargo());
     let fetch = cmd!(sh, "{cargo} fetch --locked --manifest-path xtask/validator/Cargo.toml");
     if fetch.quiet().run().is_err() {
         crate::log("ci: schema skipped: the crates of the validator cannot be fetched");
@@ -42,7 +43,7 @@ pub(crate) fn run_where_possible(root: &Path) -> Result<()> {
 
 /// Prints all, and checks it.
 pub(crate) fn run(root: &Path) -> Result<String> {
-    let (sh, cargo, target) = (crate::shell(root)?, crate::cargo(), crate::target(root));
+    let (sh, cargo, target) = (tools::shell(root)?, tools::cargo(), tools::target(root));
     let flashyard = crate::flashyard(&sh, root)?;
     let folder = target.join("validator");
     cmd!(sh, "{cargo} build --locked --manifest-path xtask/validator/Cargo.toml")

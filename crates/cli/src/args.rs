@@ -4,7 +4,6 @@
 pub(crate) mod fit;
 pub(crate) mod lab;
 
-use crate::studies::STUDIES;
 use crate::window::Window;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -12,6 +11,7 @@ use flashyard_core::key::{Kind, Value};
 use flashyard_run::microcode;
 use flashyard_run::plan::Selection;
 use flashyard_sim::config::{nearest, parse_value};
+use flashyard_studies::STUDIES;
 use lab::LabCommand;
 use std::path::PathBuf;
 

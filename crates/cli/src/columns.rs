@@ -12,8 +12,8 @@ const LONGEST: usize = 24;
 /// The figures of a point: for each headline those of its runs, one for each seed.
 pub(crate) type Figures = Vec<Vec<Option<f64>>>;
 
-/// The mean over the runs of a point, and half of its 95 % confidence interval; none where a run
-/// has no such figure.
+/// Returns the mean over the runs of a point and half of its 95 % confidence interval. A point has
+/// neither if one of its runs lacks the figure.
 pub(crate) fn summary(values: &[Option<f64>]) -> (Option<f64>, Option<f64>) {
     let Some(all) = values.iter().copied().collect::<Option<Vec<f64>>>() else {
         return (None, None);

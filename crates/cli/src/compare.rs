@@ -27,7 +27,7 @@ use std::path::Path;
 /// Latencies by class.
 type Latencies = BTreeMap<&'static str, LatencyReport>;
 
-/// The figures of the table, as far as the runs have them.
+/// The figures of the table. A figure that no run has is left out.
 const SHOWN: [&str; 28] = [
     "read.mean_us",
     "read.p99_us",
@@ -100,7 +100,8 @@ pub(crate) fn run(args: &CompareArgs, own: &OwnParts) -> Result<()> {
     Ok(())
 }
 
-/// The seeds of a point's runs; none where there is one run with the seed that it has.
+/// Returns the seeds of the runs of a point. Without `--seeds` a point has one run, which keeps the
+/// seed of its workload.
 fn seeds(args: &CompareArgs, inputs: &Plan, point: &[axis::Setting]) -> Result<Vec<Option<u64>>> {
     let Some(count) = args.seeds else { return Ok(vec![None]) };
     if point.iter().any(|(key, _)| key == "seed") {
@@ -181,7 +182,8 @@ fn text(runs: &[Run], outcomes: &[Outcome], replicas: usize) -> String {
     format!("{}\n\n{verdicts}\n{figures}", heading(runs, replicas))
 }
 
-/// The figures to show of runs with these latencies by class: where there is one, all is that.
+/// Returns the names of the figures to show. If all requests of a run are of one class, the figures
+/// of all requests are those of the class and are left out.
 fn shown<'a>(runs: impl Iterator<Item = &'a Latencies>) -> Vec<&'static str> {
     let classes = |latency: &Latencies| {
         RequestOp::ALL.iter().filter(|op| latency[op.name()].count > 0).count()
@@ -190,8 +192,8 @@ fn shown<'a>(runs: impl Iterator<Item = &'a Latencies>) -> Vec<&'static str> {
     SHOWN.into_iter().filter(|name| several || !name.starts_with("all.")).collect()
 }
 
-/// The device and the workload, all of them where they are varied; what the figures are of several
-/// runs.
+/// Names the device and the workload, or all that are compared. If a point has several runs, the
+/// heading says what its figures are.
 fn heading(runs: &[Run], replicas: usize) -> String {
     let listed = |name: fn(&Plan) -> &str| {
         let mut names: Vec<&str> = Vec::new();
@@ -219,12 +221,12 @@ fn figures(outcomes: &[Outcome], of: impl Fn(&Headline, &Outcome) -> Option<f64>
     headline::ALL.iter().map(of_all).collect()
 }
 
-/// The streams of the runs, where a run has several.
+/// Returns the names of the streams of runs with several streams.
 fn streams(outcomes: &[Outcome]) -> BTreeSet<&String> {
     outcomes.iter().flat_map(|outcome| outcome.report.streams.keys()).collect()
 }
 
-/// What each run is called: its settings, and its seed where there are several.
+/// Names each run by its settings, and by its seed if a point has several runs.
 fn labels(runs: &[Run], replicas: usize) -> Vec<String> {
     let label = |run: &Run| {
         let seed = run.inputs.seed().filter(|_| replicas > 1);
@@ -234,7 +236,8 @@ fn labels(runs: &[Run], replicas: usize) -> Vec<String> {
     runs.iter().map(label).collect()
 }
 
-/// Says what was left out of or changed in the requests: once where it is the same in all runs.
+/// Says what was left out of the requests or changed in them. A change that all runs share is told
+/// once.
 fn remark_changes(labels: &[String], outcomes: &[Outcome]) {
     let changes = |outcome: &Outcome| outcome.provenance.changes.clone();
     let first = changes(&outcomes[0]);

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 #[cfg(unix)]
 pub(crate) use unix::watch;
 
-/// What is said about results that stay.
+/// The text about results that stay.
 static KEPT: OnceLock<String> = OnceLock::new();
 
 /// Says what stays when the program is stopped.
@@ -35,8 +35,8 @@ mod unix {
     const SIGNALS: [(i32, &str); 3] =
         [(SIGINT, "SIGINT"), (SIGTERM, "SIGTERM"), (SIGHUP, "SIGHUP")];
 
-    /// Starts to watch for signals. Where that cannot be done they end the program without more
-    /// ado, as they would without this.
+    /// Starts to watch for signals. If this fails, a signal ends the program at once and leaves
+    /// unfinished files.
     pub(crate) fn watch() {
         let ignored = ignored();
         let wanted = SIGNALS.map(|(signal, _)| signal);
@@ -70,7 +70,8 @@ mod unix {
         });
     }
 
-    /// The signals that are ignored, a bit each from signal 1 on; none where nobody says so.
+    /// Returns the signals that are ignored as bits, the lowest for signal 1. If the system does
+    /// not tell, no bit is set.
     fn ignored() -> u64 {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

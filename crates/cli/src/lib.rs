@@ -51,7 +51,6 @@ mod reproduce;
 mod run;
 mod schema;
 mod show;
-mod studies;
 mod sweep;
 mod trace;
 mod why;

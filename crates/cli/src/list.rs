@@ -19,10 +19,10 @@ use flashyard_sim::parts::victim::VictimKeys;
 use flashyard_workload::FormatInfo;
 use serde_json::{Map, Value, json};
 
-/// A part as the registries list it: name, keys, what it is.
+/// A part as the registries list it: its name, its keys and its description.
 type Part = (&'static str, &'static [Key], &'static str);
 
-/// Names under a title, and what each is.
+/// Names under a title, each with its description.
 struct List {
     /// The field of `--json`.
     field: &'static str,
@@ -30,7 +30,7 @@ struct List {
     rows: Vec<(String, String)>,
 }
 
-/// What is listed where nothing is named.
+/// The lists that are printed if the command line names none.
 const MOST: [Listing; 4] =
     [Listing::Devices, Listing::Policies, Listing::Workloads, Listing::Formats];
 

@@ -186,7 +186,7 @@ fn remove_others(folder: &Path, has_power: bool, has_series: bool) -> Result<()>
     Ok(())
 }
 
-/// The bins of the time series, where the run has one.
+/// The files of the time series, if the run has one.
 fn series_files(folder: &Path, report: &Report, notes: &[Note]) -> Result<Vec<WholeFile>> {
     let Some(series) = &report.series else { return Ok(Vec::new()) };
     let (csv, parquet) = (folder.join("series.csv"), folder.join("series.parquet"));
@@ -279,7 +279,7 @@ fn pace(inputs: &Plan, report: &Report, seconds: f64) -> String {
     format!("{requests} requests in {seconds:.3} s ({rate:.0} requests/s){memory}")
 }
 
-/// The most memory that this process has had, where the system says so.
+/// Returns the most memory that this process has had, if the system tells.
 fn peak_memory_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

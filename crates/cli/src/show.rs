@@ -63,7 +63,8 @@ fn string(name: &str, text: &str) -> String {
     lines + &line + "\"\"\"\n"
 }
 
-/// A key with its value and a comment: beside it, or above it where that does not fit.
+/// A key with its value and a comment. The comment stands beside the value, or above it if the line
+/// is too long.
 fn assignment(key: &Key<impl WordList>, value: Value, comment: &str) -> String {
     let shown = show_value(&key.kind, value);
     let shown = if matches!(key.kind, Kind::Choice(_)) { format!("\"{shown}\"") } else { shown };
@@ -171,7 +172,7 @@ fn differing(
     differs.map(line).collect()
 }
 
-/// A key with what it is as its comment.
+/// A key with its description as a comment.
 fn described(key: &Key<impl WordList>, value: Value) -> String {
     let doc = first_sentence(key.doc);
     let comment = match key.kind {

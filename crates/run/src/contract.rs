@@ -64,7 +64,7 @@ pub fn object(inputs: &Plan, provenance: &Provenance, report: &Report) -> Value 
     object
 }
 
-/// The effective keys of the only stream's requests; nothing where there are several streams.
+/// Returns the effective keys of the requests, if the workload has one stream.
 fn workload_settings(inputs: &Plan) -> Value {
     inputs.experiment().only_stream().map_or_else(|| json!({}), stream_settings)
 }

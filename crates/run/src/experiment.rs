@@ -26,7 +26,7 @@ use flashyard_workload::trace::{Trace, TraceKeys, TraceOptions, open_trace};
 use flashyard_workload::{Extent, RequestSource, SourceStats, WorkloadError};
 use std::sync::Arc;
 
-/// The pattern that `[pattern]` starts from where it names none.
+/// The pattern that `[pattern]` starts from if it names none.
 const DEFAULT_PATTERN: &str = "random-read";
 
 /// Requests and passes over a trace that a phase which ends by itself does not come to.
@@ -46,7 +46,7 @@ pub enum Origin {
     Trace {
         /// Its path or `-`.
         path: String,
-        /// Its format; detected where there is none.
+        /// Its format. If there is none, it is detected.
         format: Option<String>,
         /// The column that makes the streams.
         split: Option<String>,
@@ -103,7 +103,7 @@ impl Origin {
 pub struct StreamPlan {
     /// What results call it.
     pub name: String,
-    /// The name of the built-in workload or the path of the trace, where it is one.
+    /// The name of a built-in workload, or the path of a trace.
     pub from: Option<String>,
     /// What gives its requests.
     pub origin: Origin,
@@ -452,7 +452,7 @@ impl Experiment {
         Ok(())
     }
 
-    /// The only stream, where there is just one.
+    /// Returns the stream of an experiment with one stream.
     pub fn only_stream(&self) -> Option<&StreamPlan> {
         match &self.phases[..] {
             [phase] if phase.streams.len() == 1 => phase.streams.first(),
@@ -524,7 +524,7 @@ impl Experiment {
         true
     }
 
-    /// Why a key of this section would change nothing, where that is so.
+    /// Says why a key of this section would change nothing, if it would not.
     pub fn idle(&self, section: &str) -> Option<String> {
         let Some(Owner::Stream(phase, stream, part)) = self.owner(section) else { return None };
         let origin = &self.phases[phase].streams[stream].origin;

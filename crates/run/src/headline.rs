@@ -41,7 +41,7 @@ enum Of {
 }
 
 impl Headline {
-    /// The figure of a run; none where it is not defined.
+    /// Returns the figure of a run, if it is defined.
     pub fn value(&self, report: &Report) -> Option<f64> {
         self.raw(report).map(|value| self.in_unit(value)).filter(|value| value.is_finite())
     }
@@ -76,7 +76,8 @@ impl Headline {
         }
     }
 
-    /// A value for people: with its unit where that depends on the size of the value.
+    /// Returns a value for people. The text has a unit if the unit depends on the size of the
+    /// value.
     pub fn show(&self, value: Option<f64>) -> String {
         let Some(value) = value else { return units::NONE.to_string() };
         self.scaled().map_or_else(|| show(value), |(show, smallest)| show(value * smallest))
@@ -116,7 +117,8 @@ pub fn place(name: &str) -> Option<usize> {
     ALL.iter().position(|headline| headline.name == name)
 }
 
-/// The share of latencies below a figure, in parts of 10,000; none where it is no percentile.
+/// Returns the share of latencies below a percentile in parts of 10,000. Other figures have no such
+/// share.
 pub fn percentile(name: &str) -> Option<u64> {
     match name.split_once('.')?.1 {
         "p50_us" => Some(5_000),
@@ -134,7 +136,8 @@ fn whole(ns: Option<u64>) -> Option<f64> {
     ns.map(|ns| ns as f64)
 }
 
-/// The end of a name, its unit, what it is of the latencies of a class, in nanoseconds.
+/// The end of a name, the unit, the description, and the function that takes the figure from the
+/// latencies of a class, in nanoseconds.
 const OF_CLASS: [OfClass; 8] = [
     ("count", "1", "requests whose latency counts", |latency| Some(latency.count as f64)),
     ("mean_us", "us", "mean latency", |latency| latency.mean),
@@ -163,8 +166,8 @@ fn latencies() -> impl Iterator<Item = Headline> {
     })
 }
 
-/// A name, a unit, what it is, which value is better, and where it is in a report, in the unit that
-/// this has.
+/// The name, the unit, the description, the better direction, and the function that takes the
+/// figure from a report, in the unit of the report.
 type Other = (&'static str, &'static str, &'static str, Better, fn(&Report) -> Option<f64>);
 
 fn others() -> impl Iterator<Item = Headline> {

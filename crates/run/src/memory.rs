@@ -42,7 +42,7 @@ impl Limit {
 /// What there is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Free {
-    /// Memory that can be used; not known where there is none.
+    /// The memory that can be used, if it is known.
     memory: Option<Limit>,
     /// Memory that can be allocated, used or not.
     address_space: Option<Limit>,
@@ -51,7 +51,7 @@ struct Free {
 /// The room for several devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Room {
-    /// Bytes, where that is known.
+    /// The bytes, if they are known.
     pub bytes: Option<u64>,
     /// Whether there may be only one at a time: where the address space is limited, every further
     /// thread reserves addresses that it does not use.
@@ -164,7 +164,8 @@ fn fits(footprint: &Footprint, free: Free) -> Result<(), String> {
     short(free.address_space, bytes.saturating_add(RESERVED)).map_or(Ok(()), Err)
 }
 
-/// Why a device is refused: what it needs, of which parts, and how they become smaller.
+/// Says why a device is refused: how much it needs, which parts need most, and how to make them
+/// smaller.
 fn refusal(footprint: &Footprint, bytes: u64, but: &str) -> String {
     let mut parts = footprint.parts.clone();
     parts.sort_by_key(|part| std::cmp::Reverse(part.bytes));
@@ -232,7 +233,7 @@ fn kib(text: &str, name: &str) -> Option<u64> {
     kib.checked_mul(1_024)
 }
 
-/// What is left of the address space where it is limited (`ulimit -v`).
+/// Returns what is left of the address space, if it is limited (`ulimit -v`).
 fn address_space(limits: &str, status: &str) -> Option<Limit> {
     let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     let most: u64 = line.split_whitespace().next()?.parse().ok()?;
@@ -240,7 +241,7 @@ fn address_space(limits: &str, status: &str) -> Option<Limit> {
     Some(Limit::new(most.saturating_sub(used), "left of the address space (ulimit -v)"))
 }
 
-/// What may still be allocated where the system does not promise more than it has.
+/// Returns how much may still be allocated, if the system does not promise more than it has.
 fn committable(meminfo: &str) -> Option<Limit> {
     let most = kib(meminfo, "CommitLimit:")?;
     let used = kib(meminfo, "Committed_AS:")?;
@@ -280,7 +281,7 @@ impl Groups {
     }
 }
 
-/// What is left of a control group; `None` where it has no limit.
+/// Returns what is left of a control group, if it has a limit.
 fn left(folder: &Path, limit: &str, used: &str) -> Option<u64> {
     let most: u64 = std::fs::read_to_string(folder.join(limit)).ok()?.trim().parse().ok()?;
     let stat = std::fs::read_to_string(folder.join("memory.stat")).unwrap_or_default();

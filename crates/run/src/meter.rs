@@ -14,7 +14,7 @@ pub trait Listener {
     fn stage(&mut self, _label: &str) {}
     /// So much of a device has been built.
     fn built(&mut self, _done: u64, _of: u64) {}
-    /// The share of the run that is over, where that is known, and how many requests were read.
+    /// Tells the share of the run that is over, if it is known, and how many requests were read.
     fn at(&mut self, _share: Option<f64>, _requests: u64) {}
 }
 
@@ -27,6 +27,11 @@ pub trait Runs: Sync {
     /// A run need not be done again.
     fn skip(&self) {}
 }
+
+/// Shows work. It is called with the label of the work, the name of its pieces and their lengths,
+/// and returns what hears how far they are. Work of one piece has no name for pieces. Work that is
+/// dropped is over.
+pub type Watch<'a> = &'a (dyn Fn(&str, &'static str, Vec<f64>) -> Box<dyn Runs> + Sync);
 
 impl Runs for () {
     fn begin(&self, _: usize) -> Box<dyn Listener> {
@@ -41,7 +46,7 @@ pub(crate) const STEP: u64 = 1 << 12;
 #[derive(Clone, Copy, Debug, Default)]
 struct Lane {
     requests: u64,
-    /// None where nobody knows.
+    /// None if it is not known.
     share: Option<f64>,
 }
 
@@ -149,7 +154,7 @@ impl RunMeter {
     }
 }
 
-/// The requests of a phase, where its keys say how many there are.
+/// Returns the number of requests of a phase, if its keys tell.
 fn requests(phase: &PhasePlan) -> Option<u64> {
     let limit = Some(phase.keys.requests).filter(|limit| *limit > 0);
     let streams: Option<Vec<u64>> = phase.streams.iter().map(of_stream).collect();

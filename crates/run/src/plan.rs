@@ -34,7 +34,7 @@ const WORKLOAD_TABLES: [&str; 10] = [
     "initial",
 ];
 
-/// The seed where none is given.
+/// The seed if none is given.
 pub const DEFAULT_SEED: u64 = 1;
 
 /// Every section that --set can assign: the device's and the workload's.
@@ -268,7 +268,7 @@ impl Plan {
         Ok(inputs)
     }
 
-    /// The device and the workload that are named, as far as they are.
+    /// Returns the names of the device and of the workload. Each may be missing.
     pub fn named(asked: &Selection) -> Result<(Option<String>, Option<String>)> {
         Ok(match (&asked.device, &asked.workload) {
             (Some(one), None) => match recognise(one)? {
@@ -279,7 +279,7 @@ impl Plan {
         })
     }
 
-    /// Names the defaults where nothing is named, so that no name is guessed at.
+    /// Names the default device and workload if nothing is named, so that no name is guessed.
     pub fn fill_names(asked: &mut Selection) {
         let device = asked.device.get_or_insert_with(|| DEFAULT_DEVICE.to_string());
         asked.workload.get_or_insert_with(|| presets::default_workload(device).to_string());
@@ -403,7 +403,7 @@ impl Plan {
         &self.experiment().name
     }
 
-    /// The seed, where the workload has one.
+    /// Returns the seed, if the workload has one.
     pub fn seed(&self) -> Option<u64> {
         self.experiment().has_seed().then_some(self.seed)
     }

@@ -34,16 +34,16 @@ pub const DEVICES: &[(&str, &str)] = &[
     ("micron-7450-pro", include_str!("../devices/micron-7450-pro.toml")),
 ];
 
-/// The device that measurements are fitted with where none is named: a drive of today.
+/// The device that measurements are fitted with if none is named. It is a drive of today.
 pub const FITTED_DEVICE: &str = "nvme-tlc";
 
-/// The device where none is named.
+/// The device if none is named.
 pub const DEFAULT_DEVICE: &str = "drs";
 
-/// The workload where none is named.
+/// The workload if none is named.
 pub const DEFAULT_WORKLOAD: &str = "facebook";
 
-/// The workload where only this device is named: the usual one does not fit the toy.
+/// The workload if only this device is named. The usual one does not fit the toy.
 pub fn default_workload(device: &str) -> &'static str {
     if device == "toy" { "toy-write" } else { DEFAULT_WORKLOAD }
 }

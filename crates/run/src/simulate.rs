@@ -77,7 +77,7 @@ impl Outcome {
 }
 
 impl Plan {
-    /// Runs it, where the device fits the memory.
+    /// Runs it, if the device fits the memory.
     pub fn run(&self, options: Options<'_>) -> Result<Outcome> {
         let settings = self.settings()?;
         self.need(&settings, options.check).check()?;
@@ -148,7 +148,7 @@ pub fn simulate(inputs: &Plan, settings: &Settings, options: Options<'_>) -> Res
     Ok(Outcome { report, provenance, streams: streams.names })
 }
 
-/// The device in its initial state, or after the workload of `prepare`, of which nothing is
+/// Returns the device in its initial state, or after the workload of `prepare`, which is not
 /// measured.
 pub fn image(settings: &Settings, prepare: Option<&Plan>) -> Result<Image> {
     let mut device = Drive::new(settings);
@@ -166,7 +166,7 @@ pub fn image(settings: &Settings, prepare: Option<&Plan>) -> Result<Image> {
     Ok(Image::of(flash))
 }
 
-/// Whether the device can be saved, if it is to be.
+/// Refuses to save a device that cannot be saved.
 fn check_saving(device: &mut Drive, saves: bool) -> Result<()> {
     let can = device.flash().is_none_or(|flash| flash.can_be_saved());
     if !saves || can {
@@ -311,7 +311,8 @@ impl<'a> Streams<'a> {
         }
     }
 
-    /// Which stream of which phase something is said about; nothing where there is one only.
+    /// Returns the phase and the stream that a message is about. A plan with one stream needs
+    /// neither.
     fn whose(&self, phase: &PhasePlan, place: usize) -> String {
         let mut parts = Vec::new();
         if self.inputs.experiment().phases.len() > 1 {
@@ -350,7 +351,7 @@ const REQUEST_BYTES: usize = 24;
 /// Requests that are hashed at a time: one by one costs far more.
 const HASHED_AT_ONCE: usize = 64;
 
-/// A source that is hashed as it is read, and tells how far it is.
+/// A source whose requests are hashed while they are read, and which tells how far it is.
 struct Hashed {
     source: Source,
     hash: Sha256,

@@ -62,7 +62,7 @@ impl Interval {
     }
 }
 
-/// The mean; not a number where there are no values.
+/// The mean. Without values it is not a number.
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }

@@ -72,7 +72,7 @@ pub fn percent(part: f64, whole: f64) -> String {
     if whole > 0.0 { format!("{:.1} %", 100.0 * part / whole) } else { NONE.to_string() }
 }
 
-/// What `show` makes of a figure, and a dash where there is none.
+/// Shows a figure by `show`. A dash stands for no figure.
 pub fn or_dash<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| NONE.to_string(), show)
 }
@@ -96,6 +96,28 @@ fn significant(value: f64) -> String {
         format!("{value:.1}")
     } else {
         grouped(&format!("{value:.0}"))
+    }
+}
+
+/// Figures beside one another as text; who shows them decides how.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// The titles of the columns.
+    pub header: Vec<String>,
+    /// A cell for each column.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table without rows.
+    pub fn new(header: &[&str]) -> Self {
+        let header = header.iter().map(ToString::to_string).collect();
+        Self { header, rows: Vec::new() }
+    }
+
+    /// Adds a row.
+    pub fn add(&mut self, row: impl IntoIterator<Item = String>) {
+        self.rows.push(row.into_iter().collect());
     }
 }
 

@@ -14,7 +14,7 @@ struct Fact {
     heading: &'static str,
     /// The entry in that column.
     cell: String,
-    /// The part of a sentence; empty where there is nothing to say.
+    /// The part of a sentence. It is empty if there is nothing to say.
     sentence: String,
 }
 
@@ -25,7 +25,7 @@ struct Warning {
     headings: &'static [&'static str],
     /// What is wrong, alike for all runs that it is wrong with.
     what: String,
-    /// How much; empty where there is no figure.
+    /// The figure as text. It is empty if there is none.
     how_much: String,
 }
 
@@ -88,9 +88,9 @@ pub struct OfSeveral {
     pub warnings: Vec<String>,
     /// What else holds for all of them, as a sentence.
     pub alike: String,
-    /// The names of what differs; none where nothing does.
+    /// The names of the facts that differ.
     pub header: Vec<&'static str>,
-    /// What it is of each run.
+    /// The value of each run.
     pub rows: Vec<Vec<String>>,
 }
 
@@ -118,8 +118,8 @@ pub fn of_several(labels: &[String], runs: &[(&Plan, &Report)]) -> OfSeveral {
     OfSeveral { warnings, alike: format!("{of}{rest}"), header, rows }
 }
 
-/// Whether this fact is the same for all runs: the most outstanding requests are where they differ
-/// by at most a twentieth, since they hardly ever agree.
+/// Whether this fact is the same for all runs. The most outstanding requests hardly ever agree, so
+/// they count as the same if they differ by at most a twentieth.
 fn are_alike(facts: &[Vec<Fact>], place: usize) -> bool {
     let first = &facts[0][place];
     let counts = || facts.iter().filter_map(|facts| facts[place].cell.parse::<u64>().ok());
@@ -128,7 +128,7 @@ fn are_alike(facts: &[Vec<Fact>], place: usize) -> bool {
         || first.heading == OUTSTANDING && near()
 }
 
-/// This fact of the run of which it says most.
+/// Returns this fact of the run about which it says most.
 fn most_of(facts: &[Vec<Fact>], place: usize) -> &Fact {
     let count = |facts: &&Vec<Fact>| facts[place].cell.parse::<u64>().unwrap_or(0);
     &facts.iter().max_by_key(count).expect("there is a run")[place]
@@ -301,7 +301,7 @@ fn partial(report: &Report) -> String {
     }
 }
 
-/// What such writes do; empty where there are none.
+/// Says what such writes do, if there are any.
 fn partial_sentence(inputs: &Plan, report: &Report) -> String {
     let keys = &inputs.sections.device;
     if report.verdict.partial_writes == 0 || keys.is_disk() {
@@ -316,7 +316,7 @@ fn partial_sentence(inputs: &Plan, report: &Report) -> String {
     }
 }
 
-/// What reads of never-written pages cost; empty where there were none.
+/// Says what reads of pages cost that were never written, if there were any.
 fn unmapped(report: &Report) -> String {
     let verdict = &report.verdict;
     if verdict.unmapped_reads == 0 {

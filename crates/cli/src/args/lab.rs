@@ -1,20 +1,18 @@
 //! The command line of `flashyard lab`.
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand};
+use flashyard_labs::Lab;
 use std::path::PathBuf;
 
-/// The exercises.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Lab {
-    /// Write a rule for victims of garbage collection.
-    #[value(alias = "1")]
-    GcRule,
-    /// Find why the tail of reads is slow.
-    #[value(alias = "2")]
-    SlowTail,
-    /// Choose over-provisioning.
-    #[value(alias = "3")]
-    SpareSpace,
+/// The labs by name or number.
+fn labs() -> impl TypedValueParser<Value = Lab> {
+    let named = |lab: Lab| PossibleValue::new(lab.name()).alias(lab.number()).help(lab.task());
+    PossibleValuesParser::new(Lab::all().map(named)).map(|word| {
+        let mut all = Lab::all();
+        all.find(|lab| [lab.name(), lab.number()].contains(&&*word))
+            .expect("a word that is possible")
+    })
 }
 
 #[derive(Debug, Subcommand)]
@@ -24,6 +22,7 @@ pub(crate) enum LabCommand {
     /// Prints the sheet of a lab: what to read, what to do, how it is judged.
     Show {
         /// The lab, by name or number.
+        #[arg(value_parser = labs())]
         lab: Lab,
     },
     /// Writes the files of a lab: device, workload, and a form for the answers or a crate to begin
@@ -38,6 +37,7 @@ pub(crate) enum LabCommand {
 #[derive(Debug, Args)]
 pub(crate) struct StartArgs {
     /// The lab, by name or number.
+    #[arg(value_parser = labs())]
     pub(crate) lab: Lab,
     /// The variant: each seed has other numbers.
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -50,6 +50,7 @@ pub(crate) struct StartArgs {
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
     /// The lab, by name or number.
+    #[arg(value_parser = labs())]
     pub(crate) lab: Lab,
     /// For gc-rule: the name of the rule, which the program that you run must know. For the others:
     /// the file with the answers.

@@ -16,14 +16,14 @@ pub(super) fn error(measured: f64, modelled: f64) -> f64 {
     modelled / measured - 1.0
 }
 
-/// The median of the sizes of the errors of one kind of figure; none where there is none.
+/// The median of the sizes of the errors of one kind of figure, if there are any.
 pub(super) fn median_error(cells: &[Cell], figures: &[Vec<f64>], what: What) -> Option<f64> {
     let of_kind = pairs(cells, figures).filter(|((figure, _), _)| figure.what == what);
     let errors = of_kind.map(|((_, measured), modelled)| error(measured, modelled).abs());
     median(errors.filter(|error| error.is_finite()))
 }
 
-/// The median of some numbers; none where there are none.
+/// The median of some numbers, if there are any.
 pub(super) fn median(all: impl Iterator<Item = f64>) -> Option<f64> {
     let all: Vec<f64> = all.collect();
     (!all.is_empty()).then(|| stats::median(&all))

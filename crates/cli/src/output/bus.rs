@@ -5,7 +5,7 @@ use super::log::{Kind as Log, SharedLog};
 use super::parquet::{Cell, Field, Kind};
 use flashyard_sim::observe::{BusTransfer, Observer};
 
-/// The columns; nothing where there is nothing to say.
+/// The columns. A cell is empty if the request has no such value.
 const FIELDS: [Field; 16] = [
     Field::new("request", Kind::Count, "", "order of the request; nothing: the device's own work"),
     Field::new("page", Kind::Count, "", "page access inside the request, from 0"),

@@ -21,7 +21,7 @@ pub(crate) struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    /// A column of this name, with its unit and what it is.
+    /// A column with its name, its unit and its description.
     pub(crate) fn new(name: &str, unit: &str, what: &str, cells: Cells<'a>) -> Self {
         Self { field: Field::owned(name, cells.kind(), unit, what), cells }
     }

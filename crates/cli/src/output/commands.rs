@@ -6,7 +6,7 @@ use flashyard_core::command::Purpose;
 use flashyard_core::units::{DieId, Time};
 use flashyard_sim::observe::{BusTransfer, CommandDone, CommandName, Observer, Suspension};
 
-/// The columns; nothing where there is nothing to say.
+/// The columns. A cell is empty if the command has no such value.
 const FIELDS: [Field; 14] = [
     Field::new("request", Kind::Count, "", "order of the request; nothing: the device's own work"),
     Field::new("page", Kind::Count, "", "page access inside the request, from 0"),

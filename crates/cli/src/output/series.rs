@@ -43,7 +43,7 @@ fn fields(streams: &BTreeMap<String, StreamReport>) -> Vec<Field> {
     fields
 }
 
-/// The rows, a value for each column; null where a figure is not defined.
+/// Returns the rows with a value for each column. A figure that is not defined is null.
 fn rows(
     series: &SeriesReport,
     streams: &BTreeMap<String, StreamReport>,

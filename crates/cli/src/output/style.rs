@@ -1,4 +1,4 @@
-//! Colour, of which only a terminal sees anything.
+//! Colours. Only a terminal shows them.
 
 use anstyle::{AnsiColor, Style};
 

@@ -2,12 +2,13 @@
 
 use super::text::{WIDTH, wrapped};
 use comfy_table::{CellAlignment, Row, Table, presets};
+use flashyard_run::units::Table as Figures;
 use std::fmt::Write;
 
 /// Columns between two columns.
 const GAP: usize = 2;
 
-/// The narrowest that names become, where the figures beside them need the room.
+/// The least width of names. They are wrapped if the figures beside them need the room.
 const NAMES: usize = 24;
 
 /// A table without lines, the first column to the left, the others to the right.
@@ -26,13 +27,20 @@ pub(crate) fn table(header: &[&str]) -> Table {
     table
 }
 
+/// A table of a library.
+pub(crate) fn shown(figures: &Figures) -> String {
+    let mut table = table(&figures.header.iter().map(String::as_str).collect::<Vec<_>>());
+    table.add_rows(&figures.rows);
+    render(&table)
+}
+
 /// A finished table without the spaces at the ends of its lines. Columns that are too many follow
 /// below, behind the first column again.
 pub(crate) fn render(table: &Table) -> String {
     render_groups(table, 1)
 }
 
-/// As `render`, where so many columns behind the first one stay together.
+/// As `render`, but groups of so many columns behind the first one stay together.
 pub(crate) fn render_groups(table: &Table, group: usize) -> String {
     let widths: Vec<usize> =
         table.column_max_content_widths().into_iter().map(usize::from).collect();

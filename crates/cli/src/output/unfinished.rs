@@ -1,5 +1,5 @@
-//! What has to be removed where the program is stopped before it has finished: temporary files and
-//! folders that were made for results.
+//! Temporary files and folders for results. They are removed if the program is stopped before it
+//! has finished.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -75,7 +75,7 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    /// The folder at `path`, made where it is missing.
+    /// Opens the folder at `path`, and makes it if it is missing.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let missing = path.ancestors().take_while(|path| !path.as_os_str().is_empty());
         let missing: Vec<&Path> = missing.take_while(|path| !path.exists()).collect();

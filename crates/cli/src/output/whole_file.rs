@@ -22,7 +22,7 @@ use tempfile::NamedTempFile;
 pub(crate) struct WholeFile {
     writer: BufWriter<Contents>,
     path: PathBuf,
-    /// What the bytes go to in the end, where that gets no file.
+    /// The stream that gets the bytes in the end, if the path is no file.
     stream: Option<File>,
 }
 
@@ -135,7 +135,7 @@ fn cannot(path: &Path) -> String {
     format!("{}: cannot be written", path.display())
 }
 
-/// What is at `path`, where that is open for writing already or is no file.
+/// Opens what is at `path`, if it is no file or is open for writing already.
 fn stream(path: &Path) -> std::io::Result<Option<File>> {
     #[cfg(unix)]
     {
@@ -172,7 +172,7 @@ fn is_socket(_: &Path) -> bool {
     false
 }
 
-/// Where a link leads, the path itself where it is none.
+/// Returns the path that a link leads to. Another path stays as it is.
 fn followed(path: &Path) -> PathBuf {
     let mut path = path.to_path_buf();
     // As many as Linux follows.
@@ -214,7 +214,8 @@ fn new_file() -> tempfile::Builder<'static, 'static> {
     builder
 }
 
-/// A file without a name in the file system of `folder`; `None` where that has none.
+/// Creates a file without a name in the file system of `folder`. Some file systems have no such
+/// files.
 #[cfg(target_os = "linux")]
 fn unnamed_in(folder: &Path) -> Option<File> {
     use rustix::fs::{Mode, OFlags};

@@ -16,7 +16,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use text::Shown;
 
-/// Time between two lines where standard error is no terminal.
+/// The time between two lines if standard error is no terminal.
 const QUIET: Duration = Duration::from_secs(60);
 
 /// Time between two pictures on a terminal.
@@ -26,9 +26,9 @@ const TICK: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 struct State {
     label: String,
-    /// What the pieces are called; empty where the work is one piece.
+    /// The name of the pieces. It is empty if the work is one piece.
     unit: &'static str,
-    /// How many are done, and of how many.
+    /// How many pieces are done, and how many there are.
     done: u64,
     of: u64,
     /// The weight of all, of what is done, and of what was done before the start.
@@ -62,24 +62,24 @@ impl Work {
     }
 }
 
-/// The display of some work; dropped, it goes away.
+/// The display of some work. It goes away when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Progress {
     work: Work,
     bar: Option<ProgressBar>,
-    /// The lengths of the pieces; 1 each where there are none.
+    /// The lengths of the pieces. If there are none, every piece has length 1.
     weights: Vec<f64>,
-    /// Speaks where there is no terminal.
+    /// Prints lines if there is no terminal.
     _ticker: Option<Ticker>,
 }
 
 impl Progress {
-    /// Work of one piece, called so in front of what is said; by no name where that is empty.
+    /// Work of one piece. The label stands in front of each line, unless it is empty.
     pub(crate) fn one(label: &str) -> Self {
         Self::new(label, "", 1, 1.0)
     }
 
-    /// Work of so many pieces of equal length; `unit` is what they are called.
+    /// Work of so many pieces of equal length. `unit` is the name of the pieces.
     pub(crate) fn many(label: &str, unit: &'static str, of: u64) -> Self {
         Self::new(label, unit, of, of as f64)
     }
@@ -129,6 +129,11 @@ impl Progress {
     }
 }
 
+/// Shows work that a library does.
+pub(crate) fn watch(label: &str, unit: &'static str, weights: Vec<f64>) -> Box<dyn Runs> {
+    Box::new(Progress::weighted(label, unit, weights))
+}
+
 impl Runs for Progress {
     fn begin(&self, place: usize) -> Box<dyn Listener> {
         Box::new(self.part(self.weights.get(place).copied().unwrap_or(1.0)))
@@ -171,7 +176,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// How far the piece is, where that is known, and how many requests it has taken.
+    /// Tells how far the piece is, if this is known, and how many requests it has taken.
     pub(crate) fn at(&mut self, share: Option<f64>, requests: u64) {
         let mut state = self.work.state();
         if let Some(share) = share {
@@ -231,7 +236,8 @@ struct Ticker {
 }
 
 impl Ticker {
-    /// Calls `say` once each time `every` has passed; nothing where no thread can be had.
+    /// Calls `say` once each time `every` has passed. Returns none if the system has no thread for
+    /// it.
     fn start(every: Duration, mut say: impl FnMut() + Send + 'static) -> Option<Self> {
         let ended = Arc::new((Mutex::new(false), Condvar::new()));
         let shared = Arc::clone(&ended);

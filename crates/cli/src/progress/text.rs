@@ -6,19 +6,19 @@ use std::time::Duration;
 /// Places of the gauge on a terminal.
 pub(super) const GAUGE: usize = 6;
 
-/// Characters of a label that are shown, its last ones.
+/// How many characters of a label are shown. They are its last ones.
 const LABEL: usize = 19;
 
-/// What is to be said.
+/// The state of the work that is shown.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shown<'a> {
     pub(super) label: &'a str,
-    /// What the pieces are called; empty where there is one.
+    /// The name of the pieces. It is empty if the work is one piece.
     pub(super) unit: &'static str,
     pub(super) done: u64,
     pub(super) of: u64,
     pub(super) requests: u64,
-    /// From 0 to 1; none where nobody knows.
+    /// From 0 to 1, if it is known.
     pub(super) share: Option<f64>,
     pub(super) taken: Duration,
     pub(super) left: Option<Duration>,

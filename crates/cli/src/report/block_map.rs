@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// The most physical pages that a map shows: mapping units, where a page has several.
+/// The most physical pages that a map shows. If a page has several mapping units, the units count.
 const MOST_UNITS: u64 = 4_096;
 
 /// The most steps that it keeps.
@@ -107,7 +107,7 @@ impl BlockMap {
         Ok((MapObserver(map.clone()), map))
     }
 
-    /// Adds a step, or counts it where there are too many.
+    /// Adds a step. If there are too many, it only counts the step.
     fn step(&mut self, kind: i64, at: Time, rest: &[i64]) {
         if self.steps.len() == MOST_STEPS {
             self.more += 1;

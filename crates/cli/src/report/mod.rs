@@ -32,7 +32,7 @@ pub(crate) struct Page {
     /// What a reader must know before trusting the rest, a paragraph each.
     pub(crate) verdict: Vec<String>,
     pub(crate) warnings: Vec<String>,
-    /// The steps of the block map, where there is one.
+    /// The steps of the block map, if there is one.
     pub(crate) map: Option<BlockMap>,
     pub(crate) sections: Vec<Section>,
     /// Plots for which there is no data, with the reason.
@@ -136,7 +136,7 @@ impl Page {
         WholeFile::of(&path, &html).map(Some)
     }
 
-    /// The page as the only file in a folder, which is made where it is missing.
+    /// Writes the page as the only file into a folder, which is made if it is missing.
     pub(crate) fn write_alone(&self, path: &Path, kind: &str, results: &Value) -> Result<()> {
         let folder = Folder::create(path).with_context(|| format!("{}", path.display()))?;
         if let Some(file) = self.write(path, kind, results)? {

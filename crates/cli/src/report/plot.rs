@@ -39,7 +39,7 @@ pub(crate) enum Kind {
     Published { x: Axis, rows: Vec<Beside> },
 }
 
-/// An axis: what it shows, in which unit the data is.
+/// An axis: its title, and the unit of its data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Axis {
     pub(crate) label: &'static str,
@@ -110,7 +110,7 @@ impl Axis {
 }
 
 impl Plot {
-    /// A plot of half the page's width where that is wide.
+    /// A plot. On a wide page it takes half of the width.
     pub(crate) fn new(id: &str, title: &str, note: &str, kind: Kind) -> Self {
         let [id, title, note] = [id, title, note].map(str::to_string);
         Self { id, title, note, wide: false, kind }

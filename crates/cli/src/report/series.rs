@@ -1,4 +1,4 @@
-//! The time series of a report: a bounded number of points, whatever the run's length.
+//! The time series of a report. The number of points is bounded, however long the run is.
 
 use super::plot::{Axis, Kind, Line, Plot, Values};
 use flashyard_sim::metrics::series::{BinReport, SeriesReport};
@@ -70,7 +70,7 @@ impl Group {
 }
 
 impl Series {
-    /// The series of a run; none where it has none, or no time passed.
+    /// Returns the series of a run. A run without bins, or in which no time passed, has none.
     pub(crate) fn of(report: &Report) -> Option<Self> {
         let series: &SeriesReport = report.series.as_ref()?;
         let bins = series.bins.len();

@@ -1,13 +1,9 @@
 //! The report of a study: its verdicts, its figures beside the published ones, its tables as plots.
 
-use super::Results;
-use super::schema::Form;
-use super::statements::Answer;
-use super::tables::Filled;
-use crate::args::ReproduceArgs;
 use crate::report::plot::{Axis, Bar, Beside, Kind, Plot, Values};
 use crate::report::run::sentence;
 use crate::report::{Page, Section, Statement, Table};
+use flashyard_studies::{Answer, Cell, Filled, Form, Line, Number, Part, Results, counts};
 
 /// The most rows of a plot of dots, and of its colours; larger tables are shown as tables alone.
 const ROWS: usize = 60;
@@ -16,98 +12,93 @@ const COLORS: usize = 12;
 /// The most figures beside published ones in a plot.
 const BESIDE: usize = 40;
 
-impl Results<'_> {
-    /// The page of the study.
-    pub(super) fn page(&self, args: &ReproduceArgs) -> Page {
-        let experiment = &self.study.experiment;
-        let mut page = Page::new(experiment.title.clone());
-        page.lead = vec![experiment.source.clone(), experiment.notes.clone(), self.ran(args)];
-        page.lead.retain(|line| !line.is_empty());
-        let counts = |what: &str, answers: &[Answer]| {
-            (!answers.is_empty())
-                .then(|| format!("{what}: {}.", super::statements::counts(answers)))
-        };
-        page.verdict.extend(counts("Statements that are published", &self.published.1));
-        page.verdict.extend(counts("Statements of our own", &self.asked.1));
-        page.command = std::env::args_os()
-            .map(|word| word.to_string_lossy().into_owned())
-            .skip(1)
-            .fold("flashyard".to_string(), |text, word| text + " " + &word);
-        self.beside(&mut page);
-        for (title, answers) in [
-            ("What is published", &self.published.1),
-            ("What is asked here, and nobody published", &self.asked.1),
-        ] {
-            let statements = answers.iter().map(statement).collect();
-            page.push(Section { title: title.to_string(), statements, ..Section::default() });
-        }
-        for (place, table) in self.tables.iter().enumerate() {
-            page.push(table.section(place));
-        }
-        let errata = experiment.erratum.iter();
-        let errata =
-            errata.map(|one| format!("{}: {}. Here: {}.", one.text, one.problem, one.here));
-        page.push(Section {
-            title: "Where the publication contradicts itself or cannot be right".to_string(),
-            text: errata.collect(),
-            ..Section::default()
-        });
-        page
+/// The page of a study.
+pub(super) fn of(results: &Results) -> Page {
+    let mut page = Page::new(results.title.clone());
+    page.lead = vec![results.source.clone(), results.notes.clone(), results.ran.clone()];
+    page.lead.retain(|line| !line.is_empty());
+    let counted = |what: &str, answers: &[Answer]| {
+        (!answers.is_empty()).then(|| format!("{what}: {}.", counts(answers)))
+    };
+    page.verdict.extend(counted("Statements that are published", &results.published));
+    page.verdict.extend(counted("Statements of our own", &results.asked));
+    page.command = std::env::args_os()
+        .map(|word| word.to_string_lossy().into_owned())
+        .skip(1)
+        .fold("flashyard".to_string(), |text, word| text + " " + &word);
+    beside(results, &mut page);
+    for (title, answers) in [
+        ("What is published", &results.published),
+        ("What is asked here, and nobody published", &results.asked),
+    ] {
+        let statements = answers.iter().map(statement).collect();
+        page.push(Section { title: title.to_string(), statements, ..Section::default() });
     }
+    for (place, table) in results.tables.iter().enumerate() {
+        page.push(section(table, place));
+    }
+    let errata = results.errata.iter();
+    let errata = errata.map(|one| format!("{}: {}. Here: {}.", one.text, one.problem, one.here));
+    page.push(Section {
+        title: "Where the publication contradicts itself or cannot be right".to_string(),
+        text: errata.collect(),
+        ..Section::default()
+    });
+    page
+}
 
-    /// The verdicts as bars, and figures beside published numbers.
-    fn beside(&self, page: &mut Page) {
-        let title = "Published figures and ours".to_string();
-        let mut section = Section { title, ..Section::default() };
-        let answers = || self.published.1.iter().chain(&self.asked.1);
-        let mut bars: Vec<Bar> = Vec::new();
-        for answer in answers() {
-            let word = answer.verdict.word();
-            match bars.iter_mut().find(|bar| bar.name == word) {
-                Some(bar) => bar.value += 1.0,
-                None => bars.push(Bar { name: word.to_string(), value: 1.0 }),
-            }
+/// The verdicts as bars, and figures beside published numbers.
+fn beside(results: &Results, page: &mut Page) {
+    let title = "Published figures and ours".to_string();
+    let mut section = Section { title, ..Section::default() };
+    let answers = || results.published.iter().chain(&results.asked);
+    let mut bars: Vec<Bar> = Vec::new();
+    for answer in answers() {
+        let word = answer.verdict.word();
+        match bars.iter_mut().find(|bar| bar.name == word) {
+            Some(bar) => bar.value += 1.0,
+            None => bars.push(Bar { name: word.to_string(), value: 1.0 }),
         }
-        let verdicts = if bars.is_empty() {
-            Err("the study has no statements".to_string())
-        } else {
-            let kind = Kind::Bars { x: Axis::new("statements", ""), rows: bars };
-            let note = "How many statements hold: published ones and our own.";
-            Ok(Plot::new("verdicts", "Verdicts", note, kind))
-        };
-        page.add(&mut section, "Verdicts", verdicts);
-        let names = &self.study.names.workloads;
-        let all: Vec<(bool, Beside)> = answers().flat_map(|answer| answer.beside(names)).collect();
-        if all.is_empty() {
-            let why = "no statement of the study has a published number".to_string();
-            page.add(&mut section, "Figures beside published ones", Err(why));
-        }
-        for (percent, what) in [(true, "percent"), (false, "number")] {
-            let rows = all.iter().filter(|(is, _)| *is == percent).map(|(_, row)| row.clone());
-            let rows: Vec<Beside> = rows.collect();
-            if rows.is_empty() {
-                continue;
-            }
-            section.tables.push(table_of(&rows, percent));
-            for (axis, part) in
-                by_size(&rows).iter().flat_map(|rows| rows.chunks(BESIDE)).enumerate()
-            {
-                let unit = if percent { "%" } else { "" };
-                let x = Axis::new(if percent { "change or share" } else { "figure" }, unit);
-                let id = format!("published-{what}-{axis}");
-                let title = if percent {
-                    "Published in percent, and ours"
-                } else {
-                    "Published as numbers, and ours"
-                };
-                let note = "Dots are ours, with where one more run would lie; bars across are \
-                            published.";
-                let kind = Kind::Published { x, rows: part.to_vec() };
-                section.plots.push(Plot::new(&id, title, note, kind).wide());
-            }
-        }
-        page.push(section);
     }
+    let verdicts = if bars.is_empty() {
+        Err("the study has no statements".to_string())
+    } else {
+        let kind = Kind::Bars { x: Axis::new("statements", ""), rows: bars };
+        let note = "How many statements hold: published ones and our own.";
+        Ok(Plot::new("verdicts", "Verdicts", note, kind))
+    };
+    page.add(&mut section, "Verdicts", verdicts);
+    let of = |answer: &Answer| -> Vec<_> {
+        answer.numbers.iter().map(|number| row_of(answer, number)).collect()
+    };
+    let all: Vec<(bool, Beside)> = answers().flat_map(of).collect();
+    if all.is_empty() {
+        let why = "no statement of the study has a published number".to_string();
+        page.add(&mut section, "Figures beside published ones", Err(why));
+    }
+    for (percent, what) in [(true, "percent"), (false, "number")] {
+        let rows = all.iter().filter(|(is, _)| *is == percent).map(|(_, row)| row.clone());
+        let rows: Vec<Beside> = rows.collect();
+        if rows.is_empty() {
+            continue;
+        }
+        section.tables.push(table_of(&rows, percent));
+        for (axis, part) in by_size(&rows).iter().flat_map(|rows| rows.chunks(BESIDE)).enumerate() {
+            let unit = if percent { "%" } else { "" };
+            let x = Axis::new(if percent { "change or share" } else { "figure" }, unit);
+            let id = format!("published-{what}-{axis}");
+            let title = if percent {
+                "Published in percent, and ours"
+            } else {
+                "Published as numbers, and ours"
+            };
+            let note = "Dots are ours, with where one more run would lie; bars across are \
+                            published.";
+            let kind = Kind::Published { x, rows: part.to_vec() };
+            section.plots.push(Plot::new(&id, title, note, kind).wide());
+        }
+    }
+    page.push(section);
 }
 
 /// Rows of like size together, so that all of a plot can be read: those within a factor of 30 of
@@ -153,29 +144,23 @@ fn table_of(rows: &[Beside], percent: bool) -> Table {
     }
 }
 
-impl Answer {
-    /// The published numbers of the statement with our figures, and whether they are in percent.
-    fn beside(&self, workloads: &[String]) -> Vec<(bool, Beside)> {
-        let one = |(says, one, word): &(String, super::matches::Match, &'static str)| {
-            let scale = if one.percent { 100.0 } else { 1.0 };
-            let scaled = |value: f64| value * scale;
-            let what = if says.is_empty() { self.text.trim_matches('"') } else { says };
-            let name = one
-                .workload
-                .map_or_else(|| what.to_string(), |place| format!("{}: {what}", workloads[place]));
-            let beside = Beside {
-                name,
-                found: one.found.map(scaled),
-                low: one.one_more.map(|[low, _]| scaled(low)),
-                high: one.one_more.map(|[_, high]| scaled(high)),
-                published: scaled(one.published),
-                half: scaled(one.half),
-                verdict: (*word).to_string(),
-            };
-            (one.percent, beside)
-        };
-        self.matches.iter().map(one).collect()
-    }
+/// A published number of a statement with our figure, and whether they are in percent.
+fn row_of(answer: &Answer, number: &Number) -> (bool, Beside) {
+    let scale = if number.percent { 100.0 } else { 1.0 };
+    let scaled = |value: f64| value * scale;
+    let says = &number.says;
+    let what = if says.is_empty() { answer.text.trim_matches('"') } else { says };
+    let of = |workload: &String| format!("{workload}: {what}");
+    let beside = Beside {
+        name: number.workload.as_ref().map_or_else(|| what.to_string(), of),
+        found: number.found.map(scaled),
+        low: number.one_more.map(|[low, _]| scaled(low)),
+        high: number.one_more.map(|[_, high]| scaled(high)),
+        published: scaled(number.published),
+        half: scaled(number.half),
+        verdict: number.verdict.to_string(),
+    };
+    (number.percent, beside)
 }
 
 /// A statement with its verdict.
@@ -187,14 +172,8 @@ fn statement(answer: &Answer) -> Statement {
         "not shown" | "nothing happened" | "open" | "not judged" => "open",
         _ => "yes",
     };
-    let part = |(says, judged): &(String, super::judge::Judged)| {
-        let word = super::statements::Verdict::of(judged.outcome, None).word();
-        let why = judged.reason.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
-        format!("{word}: {says}{why}")
-    };
-    let parts = answer.parts.iter().filter(|(says, _)| !says.is_empty()).map(part).collect();
-    let object = &answer.object;
-    let about = object["about"].as_str().unwrap_or_default();
+    let parts = answer.parts.iter().map(Part::text).collect();
+    let about = &answer.about;
     Statement {
         verdict: verdict.to_string(),
         class,
@@ -204,63 +183,61 @@ fn statement(answer: &Answer) -> Statement {
     }
 }
 
-impl Filled {
-    /// The table, and its columns of each form as a plot.
-    fn section(&self, place: usize) -> Section {
-        let cells = |row: usize| {
-            let name = [self.rows[row].0.clone()].into_iter();
-            name.chain((0..self.columns.len()).map(move |column| self.cell(row, column)))
-        };
-        let columns = self.columns.iter().map(|(name, form)| with_unit(name, *form));
-        let table = Table {
-            columns: [String::new()].into_iter().chain(columns).collect(),
-            rows: (0..self.rows.len()).map(|row| cells(row).collect()).collect(),
-            note: self.notes().join(" "),
-            ..Table::default()
-        };
-        let mut plots = Vec::new();
-        let mut forms: Vec<(&str, f64, &str)> = Vec::new();
-        for (name, form) in &self.columns {
-            let unit = unit_of(*form, name);
-            if !forms.contains(&unit) {
-                forms.push(unit);
-            }
+/// The table, and its columns of each form as a plot.
+fn section(all: &Filled, place: usize) -> Section {
+    let cells = |row: usize| {
+        let name = [all.rows[row].0.clone()].into_iter();
+        name.chain((0..all.columns.len()).map(move |column| all.cell(row, column)))
+    };
+    let columns = all.columns.iter().map(|(name, form)| with_unit(name, *form));
+    let table = Table {
+        columns: [String::new()].into_iter().chain(columns).collect(),
+        rows: (0..all.rows.len()).map(|row| cells(row).collect()).collect(),
+        note: all.notes().join(" "),
+        ..Table::default()
+    };
+    let mut plots = Vec::new();
+    let mut forms: Vec<(&str, f64, &str)> = Vec::new();
+    for (name, form) in &all.columns {
+        let unit = unit_of(*form, name);
+        if !forms.contains(&unit) {
+            forms.push(unit);
         }
-        for (number, unit) in forms.iter().enumerate() {
-            plots.extend(self.plot(&format!("table-{place}-{number}"), *unit));
-        }
-        Section { title: self.title.clone(), tables: vec![table], plots, ..Section::default() }
     }
-
-    /// A dot for each cell of the columns of a unit.
-    fn plot(&self, id: &str, unit: (&'static str, f64, &'static str)) -> Option<Plot> {
-        let of_unit = |(_, (name, form)): &(usize, &(String, Form))| unit_of(*form, name) == unit;
-        let columns: Vec<_> = self.columns.iter().enumerate().filter(of_unit).collect();
-        let is_shown = |(_, cells): &&super::tables::Line| {
-            columns.iter().any(|(at, _)| cells[*at].is_some_and(|cell| cell.value.is_finite()))
-        };
-        let rows: Vec<_> = self.rows.iter().filter(is_shown).collect();
-        if rows.is_empty() || rows.len() > ROWS || columns.len() > COLORS {
-            return None;
-        }
-        let (label, scale, name) = unit;
-        let value = |cells: &[Option<super::tables::Cell>], at: usize| {
-            cells[at].map(|cell| cell.value * scale).filter(|value| value.is_finite())
-        };
-        let series = columns.iter().map(|(at, (name, _))| Values {
-            name: name.clone(),
-            values: rows.iter().map(|(_, cells)| value(cells, *at)).collect(),
-        });
-        let series = series.collect();
-        let names = rows.iter().map(|(name, _)| name.trim().to_string()).collect();
-        let kind = Kind::Dots { x: Axis::new("", name), names, series };
-        let only = if columns.len() == 1 { columns[0].1.0.as_str() } else { label };
-        Some(Plot::new(id, only, "", kind))
+    for (number, unit) in forms.iter().enumerate() {
+        plots.extend(plot(all, &format!("table-{place}-{number}"), *unit));
     }
+    Section { title: all.title.clone(), tables: vec![table], plots, ..Section::default() }
 }
 
-/// What the values of a form are, by what they are multiplied for the plot, and the unit then. The
-/// unit of plain numbers is what the name of the column ends in.
+/// A dot for each cell of the columns of a unit.
+fn plot(all: &Filled, id: &str, unit: (&'static str, f64, &'static str)) -> Option<Plot> {
+    let of_unit = |(_, (name, form)): &(usize, &(String, Form))| unit_of(*form, name) == unit;
+    let columns: Vec<_> = all.columns.iter().enumerate().filter(of_unit).collect();
+    let is_shown = |(_, cells): &&Line| {
+        columns.iter().any(|(at, _)| cells[*at].is_some_and(|cell| cell.value.is_finite()))
+    };
+    let rows: Vec<_> = all.rows.iter().filter(is_shown).collect();
+    if rows.is_empty() || rows.len() > ROWS || columns.len() > COLORS {
+        return None;
+    }
+    let (label, scale, name) = unit;
+    let value = |cells: &[Option<Cell>], at: usize| {
+        cells[at].map(|cell| cell.value * scale).filter(|value| value.is_finite())
+    };
+    let series = columns.iter().map(|(at, (name, _))| Values {
+        name: name.clone(),
+        values: rows.iter().map(|(_, cells)| value(cells, *at)).collect(),
+    });
+    let series = series.collect();
+    let names = rows.iter().map(|(name, _)| name.trim().to_string()).collect();
+    let kind = Kind::Dots { x: Axis::new("", name), names, series };
+    let only = if columns.len() == 1 { columns[0].1.0.as_str() } else { label };
+    Some(Plot::new(id, only, "", kind))
+}
+
+/// Returns the name of the values of a form, the factor that the plot multiplies them by, and the
+/// unit of the product. Plain numbers have the unit that the title of the column ends in.
 fn unit_of(form: Form, column: &str) -> (&'static str, f64, &'static str) {
     match form {
         Form::Percent | Form::Percent1 => ("Shares", 100.0, "%"),
@@ -279,7 +256,7 @@ fn unit_of(form: Form, column: &str) -> (&'static str, f64, &'static str) {
     }
 }
 
-/// A title of a column with the unit in which its cells are, where it does not say so.
+/// Returns the title of a column with the unit of its cells. A title that has the unit stays.
 fn with_unit(column: &str, form: Form) -> String {
     let unit = match form {
         Form::Us | Form::Us1 => "us",

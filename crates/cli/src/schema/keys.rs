@@ -1,12 +1,12 @@
 //! What the program's tables describe: settings by section and key, with their ranges, and the
 //! figures of studies.
 
-use crate::reproduce::METRICS;
 use flashyard_core::key::{Kind, Value as KeyValue};
 use flashyard_run::experiment::StreamPlan;
 use flashyard_sim::config::{DeviceKeys, DeviceKind, KeyList, ListedKey, Sections, show_value};
 use flashyard_sim::device::PhaseKeys;
 use flashyard_sim::own::OwnParts;
+use flashyard_studies::METRICS;
 use serde_json::{Map, Value, json};
 
 /// The sections of workloads that describe requests.

@@ -111,7 +111,7 @@ fn list<'a>(planned: impl Iterator<Item = &'a Planned>, path: &Path) -> Result<(
     print(&format!("{text}{points} points, {known} of {all} runs done\n"))
 }
 
-/// Opens the journal, and says what is kept where.
+/// Opens the journal. If the program is stopped, it says where finished runs are kept.
 fn open(path: &Path, check: bool) -> Result<Runner> {
     let runner = Runner::open(path, check)?;
     runner.journal().damaged().into_iter().for_each(remark);

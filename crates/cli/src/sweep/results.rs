@@ -15,15 +15,15 @@ use flashyard_run::sweep::journal::Found;
 use flashyard_run::sweep::plan::{Planned, Planner};
 use std::path::Path;
 
-/// A point with what its runs found, or one of its runs.
+/// A point with the results of its runs, or one run alone.
 #[derive(Debug)]
 pub(crate) struct Row<'a> {
     /// Counted from 1.
     pub(crate) number: usize,
     pub(crate) planned: &'a Planned,
-    /// Of its runs, in the order of seeds; empty where its device is impossible.
+    /// The results of its runs, in the order of seeds. There are none if its device is impossible.
     pub(crate) found: Vec<(Option<u64>, &'a Found)>,
-    /// Whether it meets the goal and whether it is the answer, where there is a goal.
+    /// If there is a goal, whether the point meets it and whether the point is the answer.
     pub(crate) goal: Option<(bool, bool)>,
 }
 
@@ -40,7 +40,8 @@ impl Row<'_> {
         })
     }
 
-    /// The figures of its runs under the headline at a place; none where one failed.
+    /// Returns the figures of its runs under the headline at a place. If a run failed, there are
+    /// none.
     pub(crate) fn figure(&self, place: usize) -> Vec<Option<f64>> {
         let failed = self.planned.runs.is_err()
             || self.found.iter().any(|(_, found)| found.failed.is_some());
@@ -82,7 +83,7 @@ impl<'a> Table<'a> {
         self.0.push(Column::new(name, unit, what, cells));
     }
 
-    /// The table of points; of runs where they have one each.
+    /// Makes the table of rows, which are points or single runs.
     fn of(rows: &'a [Row<'_>], planner: &'a Planner<'_>) -> Result<Self> {
         let mut table = Self(Vec::new());
         let text =
@@ -175,7 +176,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Values of a key as numbers, where all of them are.
+/// Returns the values of a key as numbers, if all of them are numbers.
 fn as_numbers(texts: Vec<Option<String>>) -> Cells<'static> {
     let number = |text: &Option<String>| text.as_ref().map(|text| text.parse::<f64>().ok());
     let numbers: Option<Vec<Option<f64>>> =

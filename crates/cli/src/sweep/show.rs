@@ -12,7 +12,7 @@ use flashyard_run::sweep::goal::{End, Search};
 use flashyard_run::sweep::plan::Planner;
 use std::fmt::Write;
 
-/// The figures of the table where the file names none.
+/// The figures of the table if the file names none.
 const SHOWN: [&str; 6] = ["read.p999_us", "write.p999_us", "iops", "mb_per_s", "wa", "j_per_gb"];
 
 /// Points that a table has at most; of more, the best and the worst.
@@ -57,7 +57,7 @@ fn ends(sweep: &Sweep, planner: &Planner<'_>, ranked: &[(f64, &Row<'_>)]) -> Str
     )
 }
 
-/// Device and workload where all points have the same.
+/// Names the device and the workload that all points share.
 fn heading(planner: &Planner<'_>, rows: &[Row<'_>]) -> String {
     let is_name = |(key, _): &Setting| key == "device" || key == "workload";
     let first = planner.names(&rows[0].planned.point);
@@ -79,7 +79,7 @@ fn heading(planner: &Planner<'_>, rows: &[Row<'_>]) -> String {
     format!("{device}, {workload}{seeds}")
 }
 
-/// A row for each point where its settings and figures fit a line, else a column for each.
+/// Makes a row for each point. If settings and figures do not fit a line, each point is a column.
 fn table(sweep: &Sweep, planner: &Planner<'_>, rows: &[&Row<'_>]) -> String {
     let mut names: Vec<&str> = vec![&headline::ALL[sweep.rank].name];
     let wanted: Vec<&str> = sweep.file.columns.iter().map(String::as_str).collect();
@@ -169,7 +169,7 @@ fn best(sweep: &Sweep, ranked: &[(f64, &Row<'_>)]) -> String {
     words.into_iter().zip(ends).map(line).collect()
 }
 
-/// A line, with its settings on a line of their own where they do not fit.
+/// A line with its settings. If they do not fit, they follow on lines of their own.
 fn wrapped(line: &str, settings: &str, after: &str) -> String {
     let all = format!("{line}: {settings}{after}\n");
     if settings.is_empty() {

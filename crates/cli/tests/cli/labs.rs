@@ -63,7 +63,7 @@ fn the_sheets_of_labs_are_the_pages_of_the_documents() {
     let folder = Folder::new();
     let listed = folder.run(&["lab", "list"]).text();
     for (number, lab) in (1..).zip(LABS) {
-        let source = repository_file(&format!("crates/cli/labs/{lab}.md"));
+        let source = repository_file(&format!("crates/labs/labs/{lab}.md"));
         if std::env::var_os("FLASHYARD_UPDATE_GOLDEN").is_some() {
             let file = format!("{}/../../docs/labs/{lab}.md", env!("CARGO_MANIFEST_DIR"));
             std::fs::write(file, &source).expect("the page is written");

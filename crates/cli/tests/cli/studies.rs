@@ -48,7 +48,7 @@ fn texts(value: &Value) -> Vec<&str> {
 /// The statements of a file, published or asked.
 fn stated(name: &str, kind: &str) -> Vec<toml::Table> {
     let file: toml::Table =
-        repository_file(&format!("crates/cli/experiments/{name}.toml")).parse().unwrap();
+        repository_file(&format!("crates/studies/experiments/{name}.toml")).parse().unwrap();
     let Some(rows) = file.get(kind) else { return Vec::new() };
     let rows = rows.as_array().unwrap().iter();
     let statements = rows.flat_map(|row| row["statement"].as_array().unwrap());
@@ -334,7 +334,7 @@ fn what_is_printed_fits_a_terminal() {
 #[test]
 fn a_short_study_prints_a_line_for_each_verdict() {
     let folder = Folder::new();
-    let file = repository_file("crates/cli/experiments/ros.toml");
+    let file = repository_file("crates/studies/experiments/ros.toml");
     let (before, after) = file.split_once("[short]\n").expect("a short form");
     let (_, after) = after.split_once("\n\n").unwrap();
     let short = format!("{before}[short]\nrequests = 40\nreplicas = 2\n\n{after}");

@@ -109,7 +109,7 @@ const ROWS: [Row; 16] = [
 /// What selects a layer on the study's device.
 fn settings(ftl: &str) -> Vec<String> {
     let experiment: toml::Table =
-        repository_file("crates/cli/experiments/energy.toml").parse().unwrap();
+        repository_file("crates/studies/experiments/energy.toml").parse().unwrap();
     let layers = experiment["subject"].as_array().unwrap();
     let found = layers.iter().find(|found| found["name"].as_str() == Some(ftl)).expect(ftl);
     let settings = found["settings"].as_array().unwrap().iter();

@@ -51,7 +51,7 @@ const WORKLOADS: [(&str, &str); 3] = [
 /// that the experiment does not have.
 fn ftls() -> Vec<(String, Vec<String>)> {
     let experiment: toml::Table =
-        include_str!("../../experiments/energy.toml").parse().expect("an experiment");
+        include_str!("../../../studies/experiments/energy.toml").parse().expect("an experiment");
     let ftls = experiment["subject"].as_array().expect("a list");
     let text = |value: &toml::Value| value.as_str().expect("a text").to_owned();
     // "page map" is page here.

@@ -1,4 +1,4 @@
-//! Device files: what they are based on, where each key stands, and what is changed on top.
+//! Device files: the file that each is based on, the place of each key, and the changes on top.
 
 pub mod capacity;
 mod description;

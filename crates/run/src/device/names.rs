@@ -76,7 +76,7 @@ pub fn no_device_or_workload(name: &str) -> String {
     format!("{name}: no such device, workload or file{}", hint.unwrap_or_else(|| lists.to_string()))
 }
 
-/// The outermost elements of MQSim's files, and what they are.
+/// The outermost elements of MQSim's files, each with its meaning.
 const OF_MQSIM: [(&str, &str); 3] = [
     ("<Execution_Parameter_Set", "the configuration of a device of MQSim"),
     ("<MQSim_IO_Scenarios", "workloads of MQSim"),

@@ -16,7 +16,7 @@ pub const KEYS: [&str; 4] = [
     "gc.background_free_blocks",
 ];
 
-/// The share in ppm that a value is; none where it is no share of the spare space.
+/// Returns the share in ppm that a value stands for, if the value is a share of the spare space.
 pub fn of_spare(value: &str) -> Option<Result<u64, String>> {
     let value = value.trim().trim_matches(['"', '\'']);
     let share = value.strip_suffix("of spare")?.trim_end();

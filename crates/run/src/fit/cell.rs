@@ -112,7 +112,7 @@ impl Figure {
 pub struct Cell {
     /// File and line, or job, of messages.
     pub place: String,
-    /// The drive; empty where the file does not name one.
+    /// The drive. It is empty if the file names none.
     pub drive: String,
     /// The columns that say what ran, and their entries.
     pub ran: Vec<(String, String)>,

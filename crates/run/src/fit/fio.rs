@@ -55,7 +55,7 @@ fn cell(path: &str, number: usize, global: &Value, job: &Value) -> Result<Cell> 
     Ok(Cell { place, drive: String::new(), ran, measured })
 }
 
-/// What was measured of a class; nothing where it has no requests.
+/// Returns the measured figures of a class, if it has requests.
 fn figures(found: &Value, class: Class) -> Vec<(Figure, f64)> {
     let mut all = Vec::new();
     let mut add = |what, value: Option<f64>| {

@@ -22,11 +22,11 @@ use model::Model;
 use search::{Point, STEPS, Search};
 use std::sync::atomic::AtomicUsize;
 
-/// Begins a stage of so many pieces of work: what it is, what the pieces are called, how many there
-/// are. What it returns is called for each that is done, and dropped at the end.
+/// Begins a stage of the work. The arguments are its name, the name of its pieces and their number.
+/// The returned function is called after each piece, and dropped at the end of the stage.
 pub type Stages<'a> = &'a dyn Fn(&str, &'static str, u64) -> Box<dyn Fn() + Sync>;
 
-/// A fit, and what it says about the cells.
+/// A fit with its figures of the cells.
 #[derive(Clone, Debug)]
 pub struct Fitted {
     /// The keys that were fitted.

@@ -145,7 +145,7 @@ impl Model {
         Self { requests: (self.requests / share).max(1), ..self.clone() }
     }
 
-    /// The device of a cell as it is before anything is fitted.
+    /// The device of a cell before the fit.
     pub fn device(&self, cell: &Cell) -> Result<Plan> {
         self.inputs(cell, &[])
     }

@@ -148,7 +148,7 @@ impl Decimal {
     /// Digits behind the point, at most.
     const FINEST: u32 = 12;
 
-    /// The number of a text; none where it is no decimal number or has too many digits.
+    /// Reads a decimal number. Other texts, and numbers with too many digits, give none.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let (whole, part) = text.split_once('.').unwrap_or((text, ""));

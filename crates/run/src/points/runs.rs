@@ -1,4 +1,5 @@
-//! Runs of points: what they share is built once, and as many as fit run side by side.
+//! Runs of points. A state that runs share is built once, and as many runs as fit in memory go side
+//! by side.
 
 use super::states::{self, Shared};
 use super::{axis::Setting, pool};
@@ -33,7 +34,7 @@ impl Run {
         self.inputs.need(&self.settings, check).room()
     }
 
-    /// Its outline, where there is so much room.
+    /// Its outline, if there is so much room.
     pub fn outline(&self, room: Room, check: bool) -> Outline {
         Outline {
             state: states::key(&self.inputs, &self.settings, self.prepare.as_ref(), room),
@@ -128,7 +129,8 @@ pub fn in_order<T: Send>(
     Ok(all.into_iter().flatten().flatten().collect())
 }
 
-/// Runs that share a state one after the other, so that it is not kept for longer than needed.
+/// Makes one job of the runs that share a state, so that the state is not kept for longer than
+/// needed.
 fn jobs(outlines: &[Outline]) -> Vec<Job> {
     let mut states: BTreeMap<[u8; 32], (usize, Vec<usize>)> = BTreeMap::new();
     let mut groups: Vec<(usize, Vec<usize>)> = Vec::new();

@@ -35,8 +35,8 @@ impl Shared {
         Arc::new(Self { left: Mutex::new(runs), image, failed })
     }
 
-    /// The state; others wait while the first builds it. Where it cannot be built all of them hear
-    /// why.
+    /// Returns the state. The first run builds it while others wait. If it cannot be built, all of
+    /// them get the reason.
     pub fn get(&self, settings: &Settings, prepare: Option<&Plan>) -> Result<Arc<Image>> {
         let mut image = self.image.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(why) = self.failed.get() {
@@ -52,7 +52,7 @@ impl Shared {
         Ok(Arc::clone(image.as_ref().expect("it is built")))
     }
 
-    /// One run less needs it.
+    /// Notes that one run less needs the state.
     pub fn leave(&self) {
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         *left = left.saturating_sub(1);
@@ -62,8 +62,8 @@ impl Shared {
     }
 }
 
-/// What two runs have alike that share a state; nothing where a state is not worth keeping or
-/// cannot be kept: of a fresh or full device, of a disk, where there is no room beside the device.
+/// Returns a key that is equal for runs that share a state. Runs of a fresh or full device or of a
+/// disk share none, and neither do runs without room for a state beside the device.
 pub fn key(
     inputs: &Plan,
     settings: &Settings,

@@ -14,9 +14,9 @@ pub struct File {
     /// What the sweep is.
     #[serde(default)]
     pub title: String,
-    /// The device, where points do not name it.
+    /// The device, if points do not name one.
     pub device: Option<String>,
-    /// The workload, where points do not name it.
+    /// The workload, if points do not name one.
     pub workload: Option<String>,
     /// Settings of all points.
     #[serde(default)]
@@ -83,7 +83,7 @@ pub struct Prepare {
     pub seed: u64,
 }
 
-/// A goal as it is written.
+/// A goal as the file has it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct GoalText {
@@ -194,7 +194,8 @@ pub struct Sweep {
     pub file: File,
     /// What the file itself says.
     pub text: String,
-    /// The points of the grid and of the list; one that sets nothing where there are none.
+    /// Returns the points of the grid and of the list. Without any there is one point, which sets
+    /// nothing.
     pub points: Vec<Point>,
     /// The seeds of each point.
     pub seeds: Vec<u64>,

@@ -2,8 +2,8 @@
 //! program that is stopped loses nothing, and it is on the disk within 200 ms.
 //!
 //! A line names its run by a hash of all that decides its result: settings, workload, seed,
-//! preparation, and the program itself. So a run of an edited sweep is taken over where nothing
-//! changed that it depends on, and only there. A line that was not written to its end is cut off.
+//! preparation, and the program itself. So a run of an edited sweep is taken over if nothing
+//! changed that it depends on. A line that was not written to its end is cut off.
 //!
 //! Each line begins with a checksum over the header and itself. A line whose checksum is wrong
 //! counts for nothing, wherever it stands: its run is done again.
@@ -52,7 +52,7 @@ pub struct Found {
     pub warnings: Vec<String>,
     /// SHA-256 over the requests.
     pub workload: String,
-    /// Why it failed, if it did: then there is nothing else.
+    /// The reason of a failure. A run that failed has nothing else.
     pub failed: Option<String>,
 }
 
@@ -130,7 +130,7 @@ impl Drop for Journal {
 }
 
 impl Journal {
-    /// The journal at `path`, made where there is none. Nobody else may use it meanwhile.
+    /// Opens the journal at `path`, or makes it. No other process may use it meanwhile.
     pub fn open(path: &Path) -> Result<Self> {
         let say = || format!("{}: the journal cannot be written", path.display());
         let mut options = OpenOptions::new();
@@ -178,7 +178,7 @@ impl Journal {
         self.damaged.as_deref()
     }
 
-    /// What a run found, if it is finished.
+    /// Returns the results of a run, if it is finished.
     pub fn found(&self, run: &Name) -> Option<&Found> {
         self.found.get(run)
     }

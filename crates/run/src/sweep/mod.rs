@@ -21,7 +21,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Runs points, and keeps what they find.
+/// Runs points, and keeps their results.
 #[derive(Debug)]
 pub struct Runner {
     journal: Journal,
@@ -79,7 +79,7 @@ impl Runner {
         written
     }
 
-    /// What a run found, if it is finished.
+    /// Returns the results of a run, if it is finished.
     pub fn found(&self, name: &Name) -> Option<&Found> {
         self.journal.found(name).or_else(|| self.refused.get(name))
     }

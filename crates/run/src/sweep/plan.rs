@@ -29,7 +29,7 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// The names of its runs; none where its device is impossible.
+    /// The names of its runs. If its device is impossible, there are none.
     pub fn names(&self) -> &[Name] {
         self.runs.as_ref().map_or(&[], |runs| &runs.names)
     }
@@ -209,7 +209,7 @@ impl<'a> Planner<'a> {
         Ok(Planned { point: point.to_vec(), runs })
     }
 
-    /// What is kept of the runs of a point, of which this is the first.
+    /// Returns what is kept of the runs of a point. The argument is the first of them.
     fn outlined(&mut self, run: &Run) -> Result<PlannedRuns> {
         let check = self.check;
         let room = *self.room.get_or_insert_with(|| run.room(check));

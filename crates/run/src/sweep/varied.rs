@@ -92,7 +92,7 @@ impl VariedKey {
         self.unit
     }
 
-    /// Its value as files have it, where the point has an effect of it.
+    /// Returns its value as files have it, if the key has an effect at the point.
     pub fn value(&self, inputs: &Plan) -> Option<String> {
         let (device, workload) = (&inputs.sections.device, &inputs.sections.workload);
         match device.shown(&self.section, self.name) {

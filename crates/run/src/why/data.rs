@@ -19,7 +19,7 @@ pub fn one(found: &Question, sides: &[Explanation]) -> Result<String> {
     }
 }
 
-/// The two runs of a comparison, for each stream where these are told apart.
+/// The two runs of a comparison, for each stream if streams are told apart.
 pub fn two(found: &Question, sides: &[[Explanation; 2]], names: &[String; 2]) -> Result<String> {
     let runs = sides.iter().flat_map(|two| two.iter().zip(names)).map(|(side, name)| {
         let mut run = object(found, side);

@@ -1,4 +1,4 @@
-//! The two looks at a run: the first finds the slow requests, the second what they waited for.
+//! Two looks at a run. The first finds the slow requests, the second finds what they waited for.
 
 use super::blame::{Blamer, Step, reconcile};
 use super::history::History;
@@ -16,7 +16,7 @@ use flashyard_sim::observe::{
 };
 use std::collections::BTreeMap;
 
-/// An answered request, as far as the choice needs it.
+/// What the choice needs to know of an answered request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answered {
     pub(crate) order: u64,

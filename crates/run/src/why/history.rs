@@ -39,7 +39,7 @@ pub struct Operation {
     pub stage: &'static str,
     /// Why it was there.
     pub cause: Cause,
-    /// Its page, or its block as the first page of it, where it had one.
+    /// Its page, if it had one. A block stands as its first page.
     pub ppn: Option<u32>,
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct Did {
     pub(crate) from: Time,
     pub(crate) until: Time,
     pub(crate) doing: Doing,
-    /// Why the set is there, where it is the device's own work.
+    /// The cause of the set, if it is the device's own work.
     why: Why,
 }
 
@@ -240,8 +240,8 @@ impl History {
         Some(&self.ended[last.1])
     }
 
-    /// What the set that was over last at the end of a span did in it, cut to the span, if its end
-    /// has freed this; the latest piece first.
+    /// Returns the pieces of the set that ended last at the end of a span, cut to the span, the
+    /// latest piece first. There are none if the end of that set has not freed this one.
     pub(crate) fn of_freer(&self, what: Freed, span: (Time, Time)) -> Option<Vec<Did>> {
         let end = self.ended.partition_point(|ended| ended.at <= span.1);
         let at_once = self.ended[..end].iter().rev().take_while(|ended| ended.at == span.1);

@@ -50,9 +50,9 @@ pub struct Explanation {
     pub slowest: Vec<Explained>,
     /// How many requests there were to choose from.
     pub of: u64,
-    /// Their percentile in nanoseconds, where one was asked for.
+    /// Their percentile in nanoseconds, if one was asked for.
     pub percentile: Option<u64>,
-    /// The stream of these requests, where streams are told apart.
+    /// The stream of these requests, if streams are told apart.
     pub stream: Option<String>,
 }
 

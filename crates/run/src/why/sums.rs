@@ -1,4 +1,4 @@
-//! The time of the chosen requests, summed by what it went to.
+//! The time of the chosen requests, summed by what took it.
 
 use super::blame::{Limit, Step, Via, Who};
 use super::history::Cause;
@@ -69,21 +69,21 @@ impl Reason {
     }
 }
 
-/// Who was in the way, without what tells one from the next.
+/// Who was in the way. Operations of one kind are not told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum By {
     /// Nobody: the work of the request itself.
     Nobody,
-    /// An operation of a die that was not its own: what it did, what for, why that was there, and
-    /// why it did not make way.
+    /// An operation that was not of its own set: its kind, its purpose, its cause, and why it did
+    /// not make way.
     Operation(Op, Purpose, Reason, Option<Limit>),
     /// An operation of its own set.
     Own(Op, Purpose),
-    /// What a channel carried: what for, and whether that was data out of a die.
+    /// A transfer on a channel: its purpose, and whether it carried data out of a die.
     Channel(Purpose, bool),
 }
 
-/// What time went to: the part, the wait for another set, whoever was in the way.
+/// What took time: the latency part, the wait for another set, and who was in the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     /// The latency part, by its place among all.
@@ -95,7 +95,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// What a step of a request goes to.
+    /// Returns what took the time of a step of a request.
     pub fn of(step: &Step, waiter: u64) -> Self {
         let by = match step.who {
             Who::Nobody => By::Nobody,
@@ -109,7 +109,7 @@ impl Key {
         Self { part: (step.part as usize).to_le_bytes()[0], via: step.via, by }
     }
 
-    /// The same for all operations of a kind, whatever their arrays do.
+    /// The key without the kind of an operation and without the reason why it did not make way.
     #[must_use]
     pub const fn group(self) -> Self {
         match self.by {
@@ -135,7 +135,7 @@ pub struct Sums {
     pub latency_ns: u64,
     /// The sum of their latency parts.
     pub parts: Parts,
-    /// Nanoseconds by what they went to.
+    /// Nanoseconds by what took them.
     pub by_key: BTreeMap<Key, u64>,
     /// Time in which an operation of a die was in the way.
     pub by_die: BTreeMap<u32, u64>,

@@ -49,7 +49,7 @@ impl Field {
         Self { name: Cow::Owned(name), ..self }
     }
 
-    /// The same where every cell holds something.
+    /// The same field, without empty cells.
     pub(crate) const fn whole(mut self) -> Self {
         self.gaps = false;
         self

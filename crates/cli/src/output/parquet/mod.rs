@@ -20,7 +20,7 @@ pub(crate) fn is_parquet(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"))
 }
 
-/// What the files of a run say about where they come from.
+/// The metadata that say which run the files come from.
 pub(crate) fn notes(inputs: &Plan, provenance: &contract::Provenance) -> Vec<Note> {
     vec![
         ("flashyard.settings", all_settings(inputs)),

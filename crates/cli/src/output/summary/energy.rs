@@ -70,7 +70,7 @@ fn powers(report: &Report) -> String {
     line("power", &said)
 }
 
-/// How the device slept, if it may.
+/// The sleep of a device that may sleep.
 fn sleep(report: &Report) -> Option<String> {
     let (sleep, span) = (report.power.sleep?, report.power.span_ns as f64);
     let mut said = format!("{} of the time", percent(sleep.asleep_ns as f64, span));

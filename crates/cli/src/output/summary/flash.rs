@@ -49,7 +49,7 @@ pub(super) fn figures(merges: bool, report: &Report) -> Vec<String> {
     lines
 }
 
-/// Write amplification and what it is made of, where the host wrote anything.
+/// Write amplification and its parts. They exist if the host wrote something.
 fn amplification(report: &Report) -> Option<String> {
     let flash = &report.flash;
     let parts = |name: &str| flash.write_amplification_by[name];
@@ -91,7 +91,7 @@ fn padding_cause(cause: &str) -> &str {
     }
 }
 
-/// What the map cache did, if there is one.
+/// The work of the map cache, if the device has one.
 fn map_cache(report: &Report) -> Option<String> {
     let map = &report.map;
     (report.memory.cache_bytes > 0).then(|| {
@@ -144,7 +144,7 @@ fn erases(wear: &Wear) -> String {
     format!("{} to {} erases a block", wear.erases_min, wear.erases_max)
 }
 
-/// Tables of the translation layer, where their size is known.
+/// The tables of the translation layer, if their size is known.
 fn memory(report: &Report) -> Option<String> {
     let memory = &report.memory;
     (memory.table_bytes + memory.cache_bytes > 0).then(|| {
@@ -160,7 +160,7 @@ fn memory(report: &Report) -> Option<String> {
     })
 }
 
-/// What the write buffer did, if there is one.
+/// The work of the write buffer, if the device has one.
 fn buffer(report: &Report) -> Option<String> {
     let buffer = &report.buffer;
     if buffer.units == 0 {
@@ -205,7 +205,7 @@ fn waits(report: &Report) -> Option<String> {
     Some(line("mean wait", &said))
 }
 
-/// How busy several of a kind were: mean, and range where they differ.
+/// Says how busy several parts of a kind were: their mean, and their range if they differ.
 fn share(share: &Share) -> String {
     let (Some(mean), Some(min), Some(max)) = (share.mean, share.min, share.max) else {
         return NONE.to_string();

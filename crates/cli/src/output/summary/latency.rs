@@ -1,4 +1,4 @@
-//! Latencies by class and by stream, and what they are made of.
+//! Latencies by class and by stream, and their parts.
 
 use crate::output::table::{render, render_groups, table};
 use comfy_table::Table;
@@ -24,7 +24,7 @@ pub(crate) fn is_of_few(count: f64, share: u64) -> bool {
     count * ((10_000 - share) as f64) < 10.0 * 10_000.0
 }
 
-/// A percentile in parts of 10,000, marked where it is one of few requests.
+/// Returns a percentile, which is given in parts of 10,000. A percentile of few requests is marked.
 pub(crate) fn percentile(latency: &LatencyReport, share: u64) -> String {
     let ns = match share {
         5_000 => latency.p50,
@@ -37,13 +37,13 @@ pub(crate) fn percentile(latency: &LatencyReport, share: u64) -> String {
     whole(ns) + if is_of_few(latency.count as f64, share) { "*" } else { "" }
 }
 
-/// A table of latencies, with the meaning of its marks where it has some.
+/// Returns a table of latencies. If it has marks, their meaning follows.
 fn with_meaning(table: &Table) -> String {
     let text = render(table);
     if text.contains('*') { format!("{text}{FEW}\n") } else { text }
 }
 
-/// The classes of requests that there were; `all` where they were of several.
+/// Returns the classes of the requests, and `all` if there are several classes.
 fn classes<'a>(
     latency_ns: &'a BTreeMap<&'static str, LatencyReport>,
 ) -> Vec<(&'static str, &'a LatencyReport)> {

@@ -262,7 +262,7 @@ impl Timeline {
         self.add(group, (from, until), Some(event.order), (name, category, notes));
     }
 
-    /// Takes a slice down: what it is called, its category and its values go to the disk.
+    /// Records a slice. Its name, its category and its values go to the disk.
     fn add(
         &mut self,
         group: Group,
@@ -380,7 +380,7 @@ fn number(track: u64) -> u32 {
     u32::try_from(track).expect("few tracks")
 }
 
-/// What becomes of it.
+/// The end of the trace.
 impl Timeline {
     /// Writes the trace and gives the file its name: all tracks, then all events in the order of
     /// time.
