@@ -24,6 +24,7 @@ pub mod config;
 pub mod device;
 pub mod disk;
 pub mod drive;
+mod error;
 mod flash;
 pub mod ftl;
 pub mod handle;

@@ -11,29 +11,29 @@ use crate::sets::Sets;
 use flashyard_core::units::{Lpn, Time};
 
 impl Buffer {
+    /// Whether there may be something to do for it, which is looked at now: something has changed
+    /// since it was last looked at and, where it `may_rest`, it does not.
+    #[inline]
+    pub(crate) fn acts(&mut self, may_rest: bool) -> bool {
+        if self.settled || (may_rest && self.rests()) {
+            return false;
+        }
+        self.settled = self.settles && self.fills.is_empty() && !self.stalled;
+        true
+    }
+
     /// Whether no line is dirty, nothing waits for a line, and no flush was held back.
     #[inline]
-    pub(crate) fn rests(&mut self) -> bool {
+    fn rests(&mut self) -> bool {
         let rests = self.lines.dirty() == 0
             && self.waiting.is_empty()
             && self.fills.is_empty()
             && !(self.stalled || self.tries_again);
         if rests {
             self.rule.set_draining(false);
-            self.settle();
+            self.settled = self.settles;
         }
         rests
-    }
-
-    /// Whether nothing can be done for it before something changes.
-    #[inline]
-    pub(crate) const fn is_settled(&self) -> bool {
-        self.settled
-    }
-
-    /// It is looked at: where nothing changes by that, nothing can be done before something does.
-    pub(crate) fn settle(&mut self) {
-        self.settled = self.settles && self.fills.is_empty() && !self.stalled;
     }
 
     /// Something has changed that flows look at.

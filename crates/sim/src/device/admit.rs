@@ -7,12 +7,14 @@
 use super::Device;
 use super::view::View;
 use crate::buffer::{Buffer, barrier_stage};
-use crate::config::Admission;
+use crate::config::{Admission, UnmappedRead};
 use crate::handle::{LineId, RequestId, SetId};
+use crate::sets::track::{BUS, DIE};
 use crate::sets::{Mode, Set, Stage, Wait};
+use flashyard_core::command::{Op, Purpose, Rank, StreamId};
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::host::HostAnswer;
-use flashyard_core::policy::FotSpan;
+use flashyard_core::policy::{CommandPolicy, CommandView, FotSpan};
 use flashyard_core::request::{Flags, RequestOp};
 use flashyard_core::units::{Lpn, PlaneId, Span};
 
@@ -52,9 +54,8 @@ impl Device {
     /// was looked at and, where no host policy decides about lines, it does not rest.
     #[inline]
     fn buffer_acts(&mut self) -> bool {
-        let is_fifo = self.host.policy().is_fifo();
-        let settled = |buffer: &mut Box<Buffer>| buffer.is_settled() || (is_fifo && buffer.rests());
-        self.buffer.as_mut().is_some_and(|buffer| !settled(buffer))
+        let may_rest = self.host.policy().is_fifo();
+        self.buffer.as_mut().is_some_and(|buffer| buffer.acts(may_rest))
     }
 
     /// As [`Self::admit`], where the buffer has something to do as well.
@@ -72,7 +73,6 @@ impl Device {
 
     /// What admission has made possible for the buffer, and that for admission.
     fn follow_admission(&mut self) {
-        self.write_buffer_mut().settle();
         // A trim may have freed a line, and a write its slot.
         while self.grant_lines() {
             self.admit_requests();
@@ -100,7 +100,7 @@ impl Device {
                 Picked::Page => continue,
                 Picked::Nothing => return,
             };
-            if self.short_road && self.admit_plain(handle) {
+            if self.admits_reads && self.admit_plain(handle) {
                 self.host.end_translation();
                 continue;
             }
@@ -121,6 +121,78 @@ impl Device {
                 return;
             }
         }
+    }
+
+    /// Translates the pages of a read, gives them slots and lets their commands wait for dies, as
+    /// long as they are plain. Returns whether all of them are.
+    pub(super) fn admit_plain(&mut self, handle: RequestId) -> bool {
+        let request = &self.host[handle];
+        let (first, pages) = (request.first.get(), request.pages);
+        if request.request.op != RequestOp::Read
+            || request.request.flags.has(Flags::PREFLUSH)
+            || request.translated > 0
+            || pages == 0
+            || (self.settings.keys.queue.admission == Admission::Atomic
+                && !self.sets.has_slots_for(request.first, pages))
+        {
+            return false;
+        }
+        (0..pages).all(|page| self.admit_plain_page(handle, page, Lpn::new(first + page)))
+    }
+
+    /// The same for one of its pages; nothing is done where that is not plain or finds no slot.
+    #[inline]
+    fn admit_plain_page(&mut self, handle: RequestId, page: u32, lpn: Lpn) -> bool {
+        let place = self.ftl.locate(lpn);
+        if place.is_none() && self.settings.keys.nand.unmapped_read == UnmappedRead::Zero {
+            return false;
+        }
+        let plane = self.ftl.plane_of_data(lpn, place);
+        let die = self.settings.geometry.die_of_plane(plane);
+        let held = |buffer: &Box<Buffer>| buffer.lines().find(lpn).is_some();
+        if self.buffer.as_ref().is_some_and(held) {
+            return false;
+        }
+        if self.sets.make_room() {
+            self.follow_sets();
+        }
+        let now = self.now;
+        let set = self.sets.add_read(now, handle, (page, lpn), (plane, die));
+        let Some(set) = set else { return false };
+        if self.buffer.is_some() {
+            self.account.buffer_looked_up(false);
+        }
+        self.account.table_looked_up();
+        if place.is_none() && !self.ftl.senses_any_page() {
+            self.account.unmapped_read();
+        }
+        let track = self.sets.track_mut(set);
+        self.host.charge_until(now, handle, &mut track.parts);
+        track.base[DIE..=BUS].copy_from_slice(&self.flash.busy(die, now));
+        self.host.access_begins(handle);
+        let request = &mut self.host[handle];
+        request.first_slot.get_or_insert(now);
+        let view = CommandView {
+            op: Op::Read,
+            purpose: Purpose::Host,
+            request: Some(request.view()),
+            inherited: Rank::NONE,
+            reads_before: self.queues.reads_placed(die),
+            stream: StreamId::Host(request.request.stream),
+            state: &[],
+        };
+        let placement = self.queues.policy().place(&view, now);
+        self.queues.insert(die, set, &placement, false, true);
+        if self.gathers {
+            self.queues.list(set, plane, Stage::Read);
+        }
+        let state = &mut self.sets[set];
+        (state.queue, state.key) = (placement.queue, placement.key);
+        self.split.note_queued(handle, set);
+        if !self.flash.array_works(die) || self.flash.suspends() {
+            self.stir(die);
+        }
+        true
     }
 
     /// The request to go on with, or what the host policy starts next.

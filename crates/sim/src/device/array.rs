@@ -80,10 +80,7 @@ impl Device {
         (state.mode, state.place, state.started) = (Mode::Running, Place::Array, self.now);
         (state.ppn, state.rider, state.page_codewords) = (ppn, None, page_codewords);
         let lpn = state.lpn;
-        if stage == Stage::Read
-            && self.sets.has_changes()
-            && self.sets.is_changed_before(lpn, self.sets.number(set))
-        {
+        if stage == Stage::Read && self.sets.is_changed_before(lpn, self.sets.number(set)) {
             self.account.data_hazard_ignored();
         }
     }
@@ -102,7 +99,7 @@ impl Device {
     /// How many of the codewords of its mapping unit a host read asks for, at least one.
     fn codewords_asked(&self, set: SetId, of_unit: u32) -> u32 {
         let state = &self.sets[set];
-        let asked = self.covered(&self.host[state.owner()].request, state.lpn);
+        let asked = self.settings.covered(&self.host[state.owner()].request, state.lpn);
         let sectors = u64::from(self.settings.geometry.unit_sectors() / of_unit);
         let count = asked.end.div_ceil(sectors).saturating_sub(asked.start / sectors).max(1);
         u32::try_from(count).expect("at most those of a unit")

@@ -5,11 +5,11 @@
 //! over then, else its own program follows.
 
 use super::Device;
-use super::translate::Plan;
 use crate::account::PortUse;
 use crate::buffer::ports::{Direction, Reservation};
 use crate::buffer::{Buffer, Found, Line, Put, barrier_stage, latest_unput};
 use crate::config::{Acknowledge, PartialWrite};
+use crate::ftl::Plan;
 use crate::handle::{LineId, RequestId, SetId};
 use crate::host::Timer;
 use crate::observe::{BufferAccess, FlushTrigger};
@@ -41,7 +41,7 @@ impl Device {
         if self.is_durable(request.flags) {
             self.plan_write(plan, handle, lpn);
         } else if self.settings.keys.ftl.partial_write == PartialWrite::Bitmap {
-            let covered = self.covered(&request, lpn);
+            let covered = self.settings.covered(&request, lpn);
             self.ftl.cover(lpn, covered);
         }
     }
@@ -82,7 +82,7 @@ impl Device {
 
     /// What the buffer has for a read, or is about to get.
     pub(super) fn find_read(&self, handle: RequestId, lpn: Lpn) -> Found {
-        let wanted = self.covered(&self.host[handle].request, lpn);
+        let wanted = self.settings.covered(&self.host[handle].request, lpn);
         self.write_buffer().find(lpn, &wanted, &self.sets)
     }
 
@@ -134,8 +134,8 @@ impl Device {
         if self.settings.keys.ftl.partial_write == PartialWrite::Ignore {
             return true;
         }
-        let written = self.covered(&self.host[self.sets[write].owner()].request, lpn);
-        let wanted = self.covered(&self.host[read].request, lpn);
+        let written = self.settings.covered(&self.host[self.sets[write].owner()].request, lpn);
+        let wanted = self.settings.covered(&self.host[read].request, lpn);
         written.start <= wanted.start && wanted.end <= written.end
     }
 
@@ -257,7 +257,7 @@ impl Device {
         let request = self.sets[set].owner();
         let pending = &self.host[request];
         let writer = (request, pending.order);
-        let covered = self.covered(&pending.request, lpn);
+        let covered = self.settings.covered(&pending.request, lpn);
         let group = self.group_of(lpn, stream);
         let put = Put { lpn, number, writer, stream, covered, group, through, granted };
         let buffer = self.buffer.as_mut().expect("there is a buffer");

@@ -49,9 +49,10 @@ impl Device {
         self.account_for(set, die, operation);
         self.settle(set, operation);
         self.stir(die);
-        if self.sets.stage(set) == Stage::Read && self.sets.ends_unawaited(set) {
+        let reads = self.sets.stage(set) == Stage::Read;
+        let ended = if reads { self.sets.end_read(set) } else { None };
+        if let Some(request) = ended {
             self.host.access_ends();
-            let request = self.sets.end_read(set);
             let track = self.sets.track(set);
             if self.host[request].set_over(track.own, &track.parts) {
                 self.answer(request);
@@ -78,6 +79,7 @@ impl Device {
     }
 
     /// Ends the account of a command and, of a program, fills its block.
+    #[inline]
     fn settle(&mut self, set: SetId, operation: &Operation) {
         self.close_with(set, operation);
         if operation.op == Op::Program {
@@ -133,6 +135,8 @@ impl Device {
 
     /// Counts a set's share of an operation: the first set of a page stands for the page, the
     /// leader for the operation and its command.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     fn account_for(&mut self, set: SetId, die: DieId, operation: &Operation) {
         let stage = self.sets.stage(set);
         let state = &self.sets[set];

@@ -6,9 +6,9 @@
 //! unit.
 
 use super::Device;
-use super::translate::Plan;
 use crate::buffer::{Batch, FlushOutcome, Quiet};
 use crate::config::PartialWrite;
+use crate::ftl::Plan;
 use crate::ftl::line_cache::Lookup;
 use crate::handle::{LineId, SetId};
 use crate::host::Timer;

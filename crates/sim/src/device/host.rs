@@ -27,14 +27,6 @@ impl Device {
         }
     }
 
-    /// A request has come over the link; firmware serves it first.
-    fn comes(&mut self, handle: RequestId) {
-        self.host.has_crossed();
-        if !self.host.takes_core(handle, self.now) {
-            self.enter_queue(handle);
-        }
-    }
-
     /// A request enters the host queue.
     #[inline]
     fn enter_queue(&mut self, handle: RequestId) {
@@ -46,8 +38,9 @@ impl Device {
     pub(super) fn timers_go_off(&mut self) {
         while let Some(timer) = self.host.timers.take(self.now) {
             match timer {
-                Timer::Enter(handle) => self.comes(handle),
-                Timer::Served(handle) => self.enter_queue(handle),
+                // Firmware serves it first.
+                Timer::Enter(handle) if self.host.takes_core(handle, self.now) => {}
+                Timer::Enter(handle) | Timer::Served(handle) => self.enter_queue(handle),
                 Timer::Answer(handle) => self.answer(handle),
                 Timer::Buffer(set) => self.access_over(set),
                 Timer::Linked(set) => self.link_over(set),

@@ -37,7 +37,7 @@ impl Device {
         if self.settings.keys.interface.transfer == Transfer::Page {
             return self.settings.geometry.unit_sectors();
         }
-        let asked = self.covered(&self.host[state.owner()].request, state.lpn);
+        let asked = self.settings.covered(&self.host[state.owner()].request, state.lpn);
         u32::try_from(asked.end.saturating_sub(asked.start)).expect("at most those of a unit")
     }
 

@@ -15,7 +15,6 @@ mod buffer;
 mod buffer_contents;
 mod bus;
 mod delays;
-mod error;
 mod explain;
 mod finish;
 mod flush;
@@ -29,7 +28,6 @@ mod pages;
 mod phase;
 mod results;
 mod save;
-mod short;
 mod step;
 mod tell;
 mod tell_units;
@@ -41,7 +39,8 @@ use crate::account::Account;
 pub use crate::account::{PhaseReport, Share, Utilisation};
 use crate::buffer::Buffer;
 use crate::check::Checker;
-use crate::config::{Acknowledge, InitialState, PartialWrite, Settings, Transfer};
+use crate::config::{Acknowledge, InitialState, MapStore, PartialWrite, ReadAllocate, Settings};
+pub use crate::error::{LAST_ARRIVAL, RunError, SimError};
 use crate::flash::Flash;
 use crate::ftl::planned::Planned;
 use crate::ftl::{Ftl, Todo};
@@ -57,8 +56,7 @@ use crate::queues::Queues;
 use crate::random::BitErrors;
 use crate::sets::{Set, Sets, Stage};
 use delays::Split;
-pub use error::{LAST_ARRIVAL, RunError, SimError};
-use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
+use flashyard_core::request::{Flags, Request};
 use flashyard_core::units::{DieId, Lpn, PlaneId, Span, Time};
 pub use phase::PhaseKeys;
 pub(crate) use phase::{Driving, Running};
@@ -79,8 +77,11 @@ pub struct Device {
     account: Account,
     /// Whether one operation may serve several commands.
     gathers: bool,
-    /// Whether plain reads take the short road, and whether they may not.
+    /// Whether commands take the short road, where nobody watches and the device has nothing that
+    /// its steps leave out; whether page accesses that read may be admitted on it; whether nothing
+    /// may take it.
     short_road: bool,
+    admits_reads: bool,
     full_way: bool,
     /// Whether the device sleeps, or takes power for work of its own.
     follows_states: bool,
@@ -197,6 +198,7 @@ impl Device {
             flash,
             ftl: Ftl::new(settings, planned),
             short_road: false,
+            admits_reads: false,
             full_way: false,
             buffer,
             host,
@@ -255,6 +257,26 @@ impl Device {
         self.find_short_road();
     }
 
+    /// Opens the short road, where nobody watches and the device has nothing that its steps leave
+    /// out. What takes it leaves what it would leave on the full way.
+    pub(super) fn find_short_road(&mut self) {
+        self.short_road = !self.full_way
+            && !self.account.is_watched()
+            && self.bit_errors.is_none()
+            && self.settings.keys.buffer.read_allocate == ReadAllocate::Never
+            && !(self.queues.has_state() || self.host.limits_dies())
+            && !(self.flash.has_requests() || self.flash.limits_power());
+        self.admits_reads = self.short_road
+            && self.settings.keys.map.store == MapStore::Resident
+            && !(self.queues.looks_at_waits() || self.host.carries_pages());
+    }
+
+    /// Nothing takes the short road from now on: for those who compare it with the full way.
+    pub fn go_the_full_way(&mut self) {
+        self.full_way = true;
+        self.find_short_road();
+    }
+
     /// Fills the map cache before the run: lines by their first LPN and whether they are dirty, the
     /// least recently used one first.
     pub fn preload_map(&mut self, lines: &[(u64, bool)]) -> Result<(), SimError> {
@@ -274,14 +296,16 @@ impl Device {
     fn arrive(&mut self, request: &Request, lane: usize) -> Result<(), SimError> {
         let order = self.host.arrived();
         SimError::check_arrival(request, order, self.settings.capacity_sectors())?;
-        let (first, pages) = self.pages_of(request);
+        let (first, pages) = self.settings.pages_of(request);
         self.account.arrived(request, order, (first, pages), self.host.outstanding());
         if self.account.is_checked() && self.buffer.is_some() {
             let programmed = self.settings.keys.buffer.acknowledge == Acknowledge::Program;
             self.account.asks(order, request, programmed || request.flags.has(Flags::FUA));
         }
         if self.account.is_checked() && self.host.notes_carried() {
-            self.account.must_carry(order, self.bytes_to_carry(request, first, pages));
+            let by_pages = self.host.carries_pages();
+            let bytes = self.settings.bytes_to_carry(request, (first, pages), by_pages);
+            self.account.must_carry(order, bytes);
         }
         let handle = self.host.open(request, first, pages);
         self.account.request_opened(handle);
@@ -289,57 +313,6 @@ impl Device {
             self.send(handle);
         }
         Ok(())
-    }
-
-    /// The pages that a request accesses. A trim forgets only pages that lie wholly inside it; a
-    /// read or write of no sectors touches the page that it points at. Where a trim erases blocks,
-    /// it has the first page of the first of them, and as many accesses as there are blocks.
-    fn pages_of(&self, request: &Request) -> (Lpn, u32) {
-        let unit = u64::from(self.settings.geometry.unit_sectors());
-        let start = request.first_sector;
-        let end = start + u64::from(request.sectors);
-        let (first, last) = match request.op {
-            RequestOp::Flush => (0, 0),
-            RequestOp::Trim if self.ftl.is_raw() => {
-                let block = u64::from(self.settings.geometry.units_per_block());
-                let (first, last) = (start.div_ceil(unit * block), end / (unit * block));
-                (first * block, first * block + last.saturating_sub(first))
-            }
-            RequestOp::Trim if !request.flags.has(Flags::ZEROES) => {
-                (start.div_ceil(unit), end / unit)
-            }
-            RequestOp::Read | RequestOp::Write | RequestOp::Trim => {
-                (start / unit, end.div_ceil(unit).max(start / unit + 1))
-            }
-        };
-        let narrow = |number: u64| u32::try_from(number).expect("checked against the capacity");
-        let pages = narrow(last.saturating_sub(first));
-        (Lpn::new(if pages == 0 { 0 } else { narrow(first) }), pages)
-    }
-
-    /// Bytes that cross the link for a request that accesses these pages.
-    fn bytes_to_carry(&self, request: &Request, first: Lpn, pages: u32) -> u64 {
-        let whole = self.settings.keys.interface.transfer == Transfer::Page;
-        let unit = u64::from(self.settings.geometry.unit_bytes());
-        match request.op {
-            RequestOp::Read | RequestOp::Write if self.host.carries_pages() && whole => {
-                u64::from(pages) * unit
-            }
-            RequestOp::Read | RequestOp::Write => {
-                u64::from(request.sectors) * u64::from(SECTOR_BYTES)
-            }
-            // Units that are filled with zeroes in part are written.
-            RequestOp::Trim if self.host.carries_pages() && request.flags.has(Flags::ZEROES) => {
-                let pages = (first.get()..first.get() + pages).map(Lpn::new);
-                let written = pages.filter(|&lpn| self.is_partial(request, lpn));
-                let bytes = written.map(|lpn| {
-                    let asked = self.covered(request, lpn);
-                    if whole { unit } else { (asked.end - asked.start) * u64::from(SECTOR_BYTES) }
-                });
-                if self.ftl.is_raw() { 0 } else { bytes.sum() }
-            }
-            RequestOp::Trim | RequestOp::Flush => 0,
-        }
     }
 
     const fn phase(&self) -> Phase {
@@ -376,8 +349,7 @@ impl Device {
         state: &Set,
         stages: &[(Stage, PlaneId)],
     ) -> SetId {
-        if !self.sets.has_room() {
-            self.sets.grow();
+        if self.sets.make_room() {
             self.follow_sets();
         }
         self.sets.insert(self.now, number, owner, state, stages)

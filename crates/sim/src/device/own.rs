@@ -251,7 +251,7 @@ impl Device {
         let Some((die, due)) = self.flash.next_die().filter(|next| next.1 < others) else { return };
         let Some(set) = self.flash.operation(die, Place::Array).leader else { return };
         let alone = self.queues.is_empty(die)
-            && !self.flash.operation(die, Place::Output).is_some()
+            && !self.flash.operation(die, Place::Output).serves()
             && self.ftl.is_task(set, &self.sets);
         if !alone || self.sets.stage(set).op() == Op::Erase {
             return;

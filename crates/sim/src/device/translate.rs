@@ -10,75 +10,14 @@
 
 use super::Device;
 use crate::config::{DataOrder, MapHazards, PartialWrite, UnmappedRead};
+use crate::ftl::Plan;
 use crate::ftl::line_cache::Lookup;
 use crate::ftl::map_write;
 use crate::handle::{RequestId, SetId};
-use crate::sets::{Set, Sets, Stage, Wait};
-use flashyard_core::graph::{EdgeKind, STAGES};
-use flashyard_core::request::{Flags, Request, RequestOp};
-use flashyard_core::units::{Lpn, MapPage, PlaneId, Ppn};
-
-/// The commands of a set that is being put together, and what its stages wait for.
-pub(super) struct Plan {
-    stages: [(Stage, PlaneId); STAGES],
-    count: u8,
-    /// Which of its commands waits, and for what; those that there are come first.
-    waits: [Option<(u8, Wait)>; 6],
-    /// What the map cache found; none where nobody asked it.
-    lookup: Option<Lookup>,
-    map_page: MapPage,
-    line: u32,
-    /// The set that fetches the line where another one does; whether this one does.
-    shared_fetch: Option<SetId>,
-    fetches: bool,
-    /// The page that a translation layer has given to the program, and the first of the steps that
-    /// it has planned behind it.
-    target: Option<(Ppn, usize)>,
-}
-
-impl Plan {
-    pub(super) const fn new() -> Self {
-        Self {
-            stages: [(Stage::Barrier, PlaneId::new(0)); STAGES],
-            count: 0,
-            waits: [None; 6],
-            lookup: None,
-            map_page: MapPage::new(0),
-            line: 0,
-            shared_fetch: None,
-            fetches: false,
-            target: None,
-        }
-    }
-
-    pub(super) fn push(&mut self, stage: Stage, plane: PlaneId) {
-        self.stages[self.count as usize] = (stage, plane);
-        self.count += 1;
-    }
-
-    /// The commands.
-    pub(super) fn stages(&self) -> &[(Stage, PlaneId)] {
-        &self.stages[..self.count as usize]
-    }
-
-    /// The set that they make, where `state` is the rest of it.
-    #[inline]
-    pub(super) const fn completed(&self, state: Set) -> Set {
-        Set { map_page: self.map_page, line: self.line, ..state }
-    }
-
-    /// The stage that is pushed next starts after `source_stage` of `source`; of two such rules for
-    /// one source the later stage counts.
-    pub(super) fn wait(&mut self, source: SetId, source_stage: u8, kind: EdgeKind) {
-        let count = self.count;
-        let same = |(target, wait): (u8, Wait)| target == count && wait.source == source;
-        let place = self.waits.iter_mut().find(|known| known.is_none_or(same));
-        let place = place.expect("a set waits for few others");
-        if place.is_none_or(|(_, wait)| wait.stage < source_stage) {
-            *place = Some((count, Wait { source, stage: source_stage, kind }));
-        }
-    }
-}
+use crate::sets::{Set, Sets, Stage};
+use flashyard_core::graph::EdgeKind;
+use flashyard_core::request::{Flags, RequestOp};
+use flashyard_core::units::{Lpn, PlaneId};
 
 impl Device {
     /// Makes the set of one page access; `None` where the map cache stalls.
@@ -221,21 +160,7 @@ impl Device {
         let request = &self.host[handle].request;
         let zeroes = request.op == RequestOp::Trim && request.flags.has(Flags::ZEROES);
         let zeroes = zeroes && !self.ftl.is_raw();
-        if zeroes && self.is_partial(request, lpn) { RequestOp::Write } else { request.op }
-    }
-
-    /// The sectors of a unit that a request covers, counted inside the unit.
-    pub(super) fn covered(&self, request: &Request, lpn: Lpn) -> std::ops::Range<u64> {
-        let unit = u64::from(self.settings.geometry.unit_sectors());
-        let first = u64::from(lpn.get()) * unit;
-        let end = request.first_sector + u64::from(request.sectors);
-        request.first_sector.saturating_sub(first)..end.saturating_sub(first).min(unit)
-    }
-
-    pub(super) fn is_partial(&self, request: &Request, lpn: Lpn) -> bool {
-        let covered = self.covered(request, lpn);
-        let unit = u64::from(self.settings.geometry.unit_sectors());
-        covered.end.saturating_sub(covered.start) < unit
+        if zeroes && self.settings.is_partial(request, lpn) { RequestOp::Write } else { request.op }
     }
 
     fn plan_data(&mut self, plan: &mut Plan, handle: RequestId, op: RequestOp, lpn: Lpn) {
@@ -306,8 +231,8 @@ impl Device {
             // A line that has the whole unit may give way before this write is put.
             let old = place.is_some() || earlier.is_some();
             let needed = match partial {
-                PartialWrite::Bitmap => self.ftl.cover(lpn, self.covered(&request, lpn)),
-                _ => self.is_partial(&request, lpn),
+                PartialWrite::Bitmap => self.ftl.cover(lpn, self.settings.covered(&request, lpn)),
+                _ => self.settings.is_partial(&request, lpn),
             };
             if old && needed {
                 if let Some(earlier) = earlier {

@@ -59,7 +59,7 @@ impl View<'_> {
 impl Device {
     /// Whether a line holds all that a request reads of its unit.
     pub(super) fn line_covers(&self, handle: RequestId, line: LineId, lpn: Lpn) -> bool {
-        let wanted = self.covered(&self.host[handle].request, lpn);
+        let wanted = self.settings.covered(&self.host[handle].request, lpn);
         self.write_buffer().covers(line, &wanted)
     }
 

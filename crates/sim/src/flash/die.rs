@@ -50,7 +50,7 @@ impl Die {
 
     /// Whether it does nothing.
     pub(super) const fn rests(&self) -> bool {
-        !self.array.is_some() && !self.output.is_some() && !self.pausing
+        !self.array.serves() && !self.output.serves() && !self.pausing
     }
 
     /// When its array or its register is due.
@@ -73,14 +73,14 @@ impl Die {
     /// for power.
     #[inline]
     pub(super) fn relabel(&mut self, now: Time, waits: bool) {
-        let operation = if self.array.is_some() {
+        let operation = if self.array.serves() {
             &self.array
         } else if self.pausing {
             &self.suspended
         } else {
             &self.output
         };
-        let label = match operation.is_some() {
+        let label = match operation.serves() {
             false if waits => Some(DIE_POWER),
             false => None,
             true if operation.gc => Some(DIE_GC),

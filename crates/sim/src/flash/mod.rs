@@ -374,31 +374,31 @@ impl Flash {
     /// When the oldest operation that is not over began; [`Time::MAX`] where none is under way.
     pub(crate) fn oldest_operation(&self) -> Time {
         let operations = self.dies.iter().flat_map(|die| [&die.array, &die.output, &die.suspended]);
-        let under_way = operations.filter(|operation| operation.is_some());
+        let under_way = operations.filter(|operation| operation.serves());
         under_way.map(|operation| operation.began).min().unwrap_or(Time::MAX)
     }
 
     /// Whether the array of a die is at work, or has not got rid of what it has sensed.
     #[inline]
     pub(crate) fn array_works(&self, die: DieId) -> bool {
-        self.dies[die.index()].array.is_some()
+        self.dies[die.index()].array.serves()
     }
 
     /// Whether a die takes nothing, and makes way for nothing, because its array reads.
     #[inline]
     pub(crate) fn is_reading(&self, die: DieId) -> bool {
         let operation = &self.dies[die.index()].array;
-        operation.is_some() && operation.op == Op::Read
+        operation.serves() && operation.op == Op::Read
     }
 
     /// What a die takes now.
     #[inline]
     pub(crate) fn accepts(&self, die: DieId) -> Accepts {
         let unit = &self.dies[die.index()];
-        let outputs = unit.output.is_some() && !unit.leaving;
-        if unit.array.is_some() || unit.pausing || (outputs && !self.cache_read) {
+        let outputs = unit.output.serves() && !unit.leaving;
+        if unit.array.serves() || unit.pausing || (outputs && !self.cache_read) {
             Accepts::Nothing
-        } else if unit.suspended.is_some() {
+        } else if unit.suspended.serves() {
             Accepts::ReadsOfRequests
         } else if outputs {
             Accepts::Reads
@@ -409,7 +409,7 @@ impl Flash {
 
     /// Whether the suspended operation of a die, which accepts reads of requests, can go on now.
     pub(crate) fn can_resume(&self, die: DieId) -> bool {
-        !self.dies[die.index()].output.is_some()
+        !self.dies[die.index()].output.serves()
     }
 
     /// Whether a die does nothing.
@@ -476,7 +476,7 @@ impl Flash {
             self.relabel(die, now);
             return ArrayEnd::Over(operation);
         }
-        if unit.output.is_some() {
+        if unit.output.serves() {
             unit.array.held = true;
             return ArrayEnd::Held;
         }
@@ -561,7 +561,7 @@ impl Flash {
             Op::Erase => self.erase_suspends,
         };
         !unit.pausing
-            && !unit.suspended.is_some()
+            && !unit.suspended.serves()
             && operation.suspensions < limit
             && operation.array_end > now + self.suspend
     }

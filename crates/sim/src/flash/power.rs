@@ -152,7 +152,7 @@ impl Flash {
 
     /// The array of a die is done with its operation.
     pub(super) fn return_power(&mut self, die: DieId) {
-        let suspended = self.dies[die.index()].suspended.is_some();
+        let suspended = self.dies[die.index()].suspended.serves();
         let Some(budget) = &mut self.budget else { return };
         let share = &mut budget.shares[die.index()];
         share.used_mw = 0;

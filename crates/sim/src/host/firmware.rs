@@ -68,18 +68,13 @@ impl Host {
     #[inline]
     pub(super) fn serves_ahead(&mut self, handle: RequestId, there: Time, now: Time) -> bool {
         let unhindered = there == now + Span::from_ns(self.keys.link_latency_ns);
-        if self.entering > 0 || !unhindered || !self.policy.is_fifo() {
+        if self.timers.has_entering() || !unhindered || !self.policy.is_fifo() {
             return false;
         }
         let Some(firmware) = &mut self.firmware else { return false };
         let over = firmware.serve(handle, &self.pending[handle.index()], there);
         self.timers.set(over, Timer::Served(handle));
         true
-    }
-
-    /// A request that was on its way has come over the link.
-    pub(crate) const fn has_crossed(&mut self) {
-        self.entering -= 1;
     }
 
     /// A request has come over the link. Returns whether a core takes time for it;

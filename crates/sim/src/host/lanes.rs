@@ -392,7 +392,6 @@ impl Host {
         if later {
             self.tickets[handle.index()].link_ns = there.since(now).as_ns();
             if !self.serves_ahead(handle, there, now) {
-                self.entering += 1;
                 self.timers.set(there, Timer::Enter(handle));
             }
         }

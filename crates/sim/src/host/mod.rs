@@ -64,10 +64,8 @@ pub(crate) struct Host {
     /// What waits for dies, where that is limited.
     die_limit: Option<Box<DieLimit>>,
     has_link: bool,
-    /// The firmware's cores, where they take time, and requests that are on the link on their way
-    /// to them.
+    /// The firmware's cores, where they take time.
     firmware: Option<Box<Firmware>>,
-    entering: u64,
     /// Whether the data of each page access crosses the link by itself.
     carries_pages: bool,
     /// Whether something happened that may let a request be issued or fetched.
@@ -154,7 +152,6 @@ impl Host {
                 || settings.keys.energy.link_pj_per_byte > 0
                 || settings.keys.sleeps(),
             firmware: Firmware::new(settings),
-            entering: 0,
             carries_pages: keys.transfer != Transfer::Request && keys.link_ps_per_byte > 0,
             stirred: false,
             answered: Vec::new(),

@@ -50,6 +50,8 @@ pub(crate) struct Timers {
     first: usize,
     /// When that goes off.
     next: Time,
+    /// How many requests are on their way.
+    entering: u64,
     set: u64,
 }
 
@@ -77,6 +79,7 @@ impl Default for Timers {
             firsts: [NEVER; HEAP + 1],
             first: HEAP,
             next: Time::MAX,
+            entering: 0,
             set: 0,
         }
     }
@@ -87,6 +90,7 @@ impl Timers {
     pub(crate) fn set(&mut self, at: Time, timer: Timer) {
         let key = Key::from(at.as_ns()) << 64 | Key::from(self.set);
         self.set += 1;
+        self.entering += u64::from(matches!(timer, Timer::Enter(_)));
         let kind = match timer {
             Timer::Enter(_) => 0,
             Timer::Served(_) => 1,
@@ -114,6 +118,12 @@ impl Timers {
         self.next
     }
 
+    /// Whether a request is on its way.
+    #[inline]
+    pub(super) const fn has_entering(&self) -> bool {
+        self.entering > 0
+    }
+
     /// Takes the next one if it goes off by `now`.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "asked once more than timers go off")]
@@ -136,7 +146,9 @@ impl Timers {
         let lesser = |a: usize, b: usize| if self.firsts[b] < self.firsts[a] { b } else { a };
         self.first = lesser(lesser(0, 1), lesser(2, HEAP));
         self.next = time_of(self.firsts[self.first]);
-        timer.map(|(_, timer)| timer)
+        let (_, timer) = timer?;
+        self.entering -= u64::from(matches!(timer, Timer::Enter(_)));
+        Some(timer)
     }
 }
 

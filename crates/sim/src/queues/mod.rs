@@ -222,7 +222,7 @@ impl Queues {
     }
 
     #[inline(always)]
-    pub(crate) fn insert_plain(
+    fn insert_plain(
         &mut self,
         (die, set): (DieId, SetId),
         placement: &Placement,

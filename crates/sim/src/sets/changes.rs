@@ -82,8 +82,9 @@ impl Sets {
         successors(self.latest_of(lpn), |&set| self[set].links.earlier_of_lpn)
     }
 
+    /// The latest live change of a unit.
     #[inline]
-    fn latest_of(&self, lpn: Lpn) -> Option<SetId> {
+    pub(super) fn latest_of(&self, lpn: Lpn) -> Option<SetId> {
         let mut at = self.change_index[self.bucket_of(lpn)];
         while let Some(set) = at
             && self[set].lpn != lpn
@@ -218,12 +219,6 @@ impl Sets {
         self.latest_change.is_some()
     }
 
-    /// Whether a change of a unit is live.
-    #[inline]
-    pub(crate) fn is_changing(&self, lpn: Lpn) -> bool {
-        self.has_changes() && self.latest_of(lpn).is_some()
-    }
-
     /// Live changes and unfinished flushes, the oldest one first.
     pub(crate) fn changes(&self) -> impl Iterator<Item = SetId> {
         successors(self.oldest_change, |&set| self[set].links.later_change)
@@ -247,8 +242,9 @@ impl Sets {
     }
 
     /// Whether a set below `number` that changes `lpn` is live.
+    #[inline]
     pub(crate) fn is_changed_before(&self, lpn: Lpn, number: u64) -> bool {
-        let latest = self.latest_of(lpn);
+        let latest = if self.has_changes() { self.latest_of(lpn) } else { None };
         latest.is_some_and(|latest| self.number(self.later_of_lpn(latest)) < number)
     }
 

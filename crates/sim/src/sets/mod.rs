@@ -124,9 +124,14 @@ impl Sets {
         self.list.len()
     }
 
-    /// Whether there is memory for one more.
-    pub(crate) fn has_room(&self) -> bool {
-        self.graph.has_node()
+    /// Makes memory for one more, if there is none. Returns whether that was so.
+    #[inline]
+    pub(crate) fn make_room(&mut self) -> bool {
+        let grows = !self.graph.has_node();
+        if grows {
+            self.grow();
+        }
+        grows
     }
 
     /// The number of the next set in the order of creation.
@@ -159,9 +164,7 @@ impl Sets {
 
     /// Adds a set of the device's own work with these commands.
     pub(crate) fn add_own(&mut self, now: Time, state: &Set, stages: &[(Stage, PlaneId)]) -> SetId {
-        if !self.has_room() {
-            self.grow();
-        }
+        self.make_room();
         let number = self.take_number();
         self.insert(now, number, None, state, stages)
     }
@@ -188,15 +191,19 @@ impl Sets {
     }
 
     /// Adds a page access of a request that reads its unit with one command. It has a slot and
-    /// waits in the queue of its die. There must be memory for it.
+    /// waits in the queue of its die. None where a change of its unit is live or no slot is free.
+    /// There must be memory for it.
     #[inline]
-    pub(crate) fn insert_read(
+    pub(crate) fn add_read(
         &mut self,
         now: Time,
         request: RequestId,
         (page, lpn): (u32, Lpn),
         (plane, die): (PlaneId, DieId),
-    ) -> SetId {
+    ) -> Option<SetId> {
+        if !self.has_slot(die) || (self.has_changes() && self.latest_of(lpn).is_some()) {
+            return None;
+        }
         let number = self.take_number();
         let spans = [self.nominal[Stage::Read as usize]];
         let set = SetId::new(self.graph.insert(number, RequestId::raw(Some(request)), spans));
@@ -215,10 +222,10 @@ impl Sets {
             ..Set::VACANT
         };
         slot.stages[0] = (Stage::Read, plane);
-        self.slots.take(die);
+        self.slots.occupy(die);
         self.tracks[set.index()].begin(now);
         self.list_by_lpn(set);
-        set
+        Some(set)
     }
 
     /// Marks the current command of a set as completed; calls `passed` with each set that has lost
@@ -240,20 +247,17 @@ impl Sets {
         self.ready = ready;
     }
 
-    /// Whether the current command of a set is its last one, and no set waits for it.
+    /// The command of a page access that reads is over: if no set waits for it, the set is
+    /// forgotten. Returns its request then. Its account stays until the next set takes its place.
     #[inline]
-    pub(crate) fn ends_unawaited(&self, set: SetId) -> bool {
-        self.graph.node(set.get()).ends_unawaited()
-    }
-
-    /// The last command of a page access that reads is over, and no set waits for it: the set is
-    /// forgotten. Returns its request. Its account stays until the next set takes its place.
-    #[inline]
-    pub(crate) fn end_read(&mut self, set: SetId) -> RequestId {
+    pub(crate) fn end_read(&mut self, set: SetId) -> Option<RequestId> {
+        if !self.graph.node(set.get()).ends_unawaited() {
+            return None;
+        }
         self.drop_slot(set);
         self.unlist_by_lpn(set);
         self.graph.finish(set.get());
-        self[set].request.take().expect("the set belongs to a request")
+        self[set].request.take()
     }
 
     /// Forgets a set whose commands are all over.
@@ -356,7 +360,7 @@ impl Sets {
     }
 
     /// Doubles the memory. Happens until the deepest queue of a run has been seen.
-    pub(crate) fn grow(&mut self) {
+    fn grow(&mut self) {
         let count = (2 * self.list.len()).max(64);
         self.list.resize(count, Set::VACANT);
         self.tracks.resize(count, Track::NEW);

@@ -102,8 +102,8 @@ impl Operation {
         all.into_iter().filter(|(_, from, span)| !span.is_zero() && *from < Time::MAX)
     }
 
-    /// Whether there is one.
-    pub(crate) const fn is_some(&self) -> bool {
+    /// Whether there is one, which serves a set.
+    pub(crate) const fn serves(&self) -> bool {
         self.leader.is_some()
     }
 }

@@ -74,7 +74,7 @@ impl Slots {
     }
 
     /// A set takes a slot, which counts for a die.
-    pub(super) fn take(&mut self, die: DieId) {
+    pub(super) fn occupy(&mut self, die: DieId) {
         self.taken += 1;
         self.of_dies[die.index()] += 1;
     }
@@ -142,7 +142,7 @@ impl Sets {
     /// Whether a set of this die gets a slot at once; where requests take all of theirs together it
     /// does.
     #[inline]
-    pub(crate) fn has_slot(&self, die: DieId) -> bool {
+    pub(super) fn has_slot(&self, die: DieId) -> bool {
         let Slots { keys, taken, of_dies, .. } = &self.slots;
         let taken = match keys.slots_scope {
             SlotsScope::Device => *taken,
@@ -187,7 +187,7 @@ impl Sets {
         let state = &mut self[set];
         state.slotted = true;
         state.slot_die = die;
-        self.slots.take(die);
+        self.slots.occupy(die);
     }
 
     /// A set gives its slot back, if it has one.

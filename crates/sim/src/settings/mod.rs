@@ -7,6 +7,7 @@ mod gc;
 mod layer;
 mod planned;
 mod raw;
+mod requests;
 mod times;
 
 use crate::config::{

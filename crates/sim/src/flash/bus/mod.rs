@@ -461,7 +461,7 @@ impl Flash {
     /// die's data may still be leaving.
     fn ask(&mut self, die: DieId) {
         let unit = &mut self.dies[die.index()];
-        if unit.output.is_some() && !std::mem::replace(&mut unit.leaving, true) {
+        if unit.output.serves() && !std::mem::replace(&mut unit.leaving, true) {
             self.asked.push(die);
         }
     }
