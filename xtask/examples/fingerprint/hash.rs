@@ -69,13 +69,16 @@ impl Hash {
     }
 
     fn tally(&mut self, tally: &Tally) {
+        for purpose in Purpose::ALL {
+            let Work { ops, pages, array_ns, .. } = tally.retries(purpose);
+            if ops > 0 {
+                self.words([ops, pages, array_ns]);
+            }
+        }
         for op in Op::ALL {
             for purpose in Purpose::ALL {
-                let Work { ops, pages, retries, array_ns, transfer_ns } = tally.get(op, purpose);
+                let Work { ops, pages, array_ns, transfer_ns } = tally.get(op, purpose);
                 self.words([ops, pages, array_ns, transfer_ns]);
-                if retries > 0 {
-                    self.word(retries);
-                }
             }
         }
     }

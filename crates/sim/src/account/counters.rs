@@ -2,8 +2,8 @@
 
 use super::Account;
 use crate::handle::RequestId;
-use crate::metrics::counters::{Padding, Phase, Work};
-use flashyard_core::command::{Op, Purpose};
+use crate::metrics::counters::{ArrayWork, Padding, Phase, Work};
+use flashyard_core::command::Purpose;
 use flashyard_core::units::Span;
 
 /// Methods that add 1 to a counter.
@@ -166,23 +166,20 @@ impl Account {
     pub(crate) fn worked(
         &mut self,
         phase: Phase,
-        (op, purpose): (Op, Purpose),
+        (kind, purpose): (ArrayWork, Purpose),
         charge: Option<RequestId>,
         work: &Work,
     ) {
-        self.totals.work[phase as usize].count(op, purpose, work);
-        if work.retries > 0 {
-            self.totals.retried_reads += work.ops;
-        }
+        self.totals.work[phase as usize].count(kind, purpose, work);
         let Some(request) = charge else {
-            self.totals.unattributed.count(op, purpose, work);
+            self.totals.unattributed.count(kind, purpose, work);
             return;
         };
-        self.totals.attributed.count(op, purpose, work);
+        self.totals.attributed.count(kind, purpose, work);
         if let Some(watch) = &mut self.watch
             && let Some((works, _)) = watch.works.get_mut(request.index())
         {
-            works.count(op, purpose, work);
+            works.count(kind, purpose, work);
         }
     }
 }

@@ -419,12 +419,12 @@ impl Account {
 }
 
 impl Work {
-    /// Energy of the arrays, in picojoules: pages, each as often as it is sensed, x energy where a
-    /// page has one, else time x power (mW x ns).
+    /// Energy of the arrays, in picojoules: pages x energy where a page has one, else time x power
+    /// (mW x ns).
     pub fn array_pj(&self, energy: &EnergyKeys, op: Op) -> u128 {
         match energy.page_pj(op) {
             0 => u128::from(self.array_ns) * u128::from(energy.array_mw(op)),
-            pj => u128::from(self.pages + self.retries) * u128::from(pj),
+            pj => u128::from(self.pages) * u128::from(pj),
         }
     }
 }
@@ -433,7 +433,11 @@ impl Work {
 impl Tally {
     /// Array energy of one operation for one purpose, in picojoules.
     pub fn array_pj(&self, energy: &EnergyKeys, op: Op, purpose: Purpose) -> u128 {
-        self.get(op, purpose).array_pj(energy, op)
+        let first = self.get(op, purpose).array_pj(energy, op);
+        if op != Op::Read {
+            return first;
+        }
+        first + self.retries(purpose).array_pj(energy, op)
     }
 
     /// Channel energy of one purpose, in picojoules.
@@ -456,17 +460,21 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::counters::ArrayWork;
 
     #[test]
     fn energy_is_the_sum_of_its_parts_on_either_axis() {
         let energy = EnergyKeys::default();
         let mut tally = Tally::default();
-        let work =
-            |array_ns, transfer_ns| Work { ops: 1, pages: 2, retries: 0, array_ns, transfer_ns };
-        tally.count(Op::Read, Purpose::Host, &work(60_000, 10_000));
-        tally.count(Op::Program, Purpose::MapWriteback, &work(700_000, 10_000));
-        tally.count(Op::Erase, Purpose::Gc, &work(5_000_000, 0));
+        let work = |array_ns, transfer_ns| Work { ops: 1, pages: 2, array_ns, transfer_ns };
+        tally.count(ArrayWork::Read, Purpose::Host, &work(60_000, 10_000));
+        tally.count(ArrayWork::Program, Purpose::MapWriteback, &work(700_000, 10_000));
+        tally.count(ArrayWork::Erase, Purpose::Gc, &work(5_000_000, 0));
         let expected = 60_000 * 36 + 700_000 * 94 + 5_000_000 * 352 + 20_000 * 20;
+        assert_eq!(tally.energy_pj(&energy), expected);
+        let again = Work { ops: 1, ..work(60_000, 0).times(3) };
+        tally.count(ArrayWork::Retry, Purpose::Host, &again);
+        let expected = expected + 3 * 60_000 * 36;
         assert_eq!(tally.energy_pj(&energy), expected);
         let erases = EnergyKeys { erase_pj: 7, ..energy };
         assert_eq!(tally.energy_pj(&erases), expected - 5_000_000 * 352 + 2 * 7);

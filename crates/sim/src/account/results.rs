@@ -233,9 +233,12 @@ impl Account {
             partial_writes_read: self.totals.partial_writes_read,
             suspensions: self.totals.suspensions,
             bit_errors: self.config.bit_errors.then_some(self.totals.bit_errors),
-            retried_reads: self.config.retries.then_some(self.totals.retried_reads),
+            retried_reads: self
+                .config
+                .retries
+                .then(|| Purpose::ALL.iter().map(|purpose| all.retries(*purpose).ops).sum()),
             retries: self.config.retries.then(|| {
-                let of = |p: &Purpose| (p.name(), all.get(Op::Read, *p).retries);
+                let of = |p: &Purpose| (p.name(), all.retries(*p).pages);
                 Purpose::ALL.iter().map(of).collect()
             }),
         }

@@ -157,7 +157,7 @@ impl Account {
     /// Energy of the arrays of so many planes, of a read for one sense.
     fn array_pj(&self, operation: &Operation, planes: u64) -> u128 {
         let (op, time) = (operation.op, operation.array);
-        let work = Work::of_arrays(&self.config.geometry, op, planes, time, 0);
+        let work = Work::of_arrays(&self.config.geometry, op, planes, time);
         work.array_pj(&self.config.energy, op)
     }
 

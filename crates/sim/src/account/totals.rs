@@ -93,8 +93,6 @@ pub(super) struct Totals {
     pub(super) room_waits: u64,
     pub(super) suspensions: u64,
     pub(super) bit_errors: u64,
-    /// Operations that sense their pages again.
-    pub(super) retried_reads: u64,
     /// Units left empty, by [`Padding`].
     pub(super) padded: [u64; Padding::ALL.len()],
     pub(super) partial_writes_read: u64,
@@ -164,8 +162,8 @@ saved!(Totals {
     wear_jobs, gc_valid,
     gc_superseded, gc_lines_updated, room_waits, rekeys, unmapped_reads, data_hazards_ignored,
     hazard_picks, backlog, drift, requests, first_arrival, last_arrival, last_completion, spans,
-    unmeasured_cleaned, streams, energy, suspensions, bit_errors, retried_reads, padded,
-    partial_writes_read, partial_writes,
+    unmeasured_cleaned, streams, energy, suspensions, bit_errors, padded, partial_writes_read,
+    partial_writes,
 } skip { skip, counts_from, phase_first, maintains, stream_places });
 
 impl Totals {

@@ -6,7 +6,7 @@
 
 use super::Device;
 use super::view::View;
-use crate::buffer::{Buffer, barrier_stage};
+use crate::buffer::barrier_stage;
 use crate::config::{Admission, UnmappedRead};
 use crate::handle::{LineId, RequestId, SetId};
 use crate::sets::track::{BUS, DIE};
@@ -149,8 +149,7 @@ impl Device {
         }
         let plane = self.ftl.plane_of_data(lpn, place);
         let die = self.settings.geometry.die_of_plane(plane);
-        let held = |buffer: &Box<Buffer>| buffer.lines().find(lpn).is_some();
-        if self.buffer.as_ref().is_some_and(held) {
+        if self.buffer.as_ref().is_some_and(|buffer| buffer.lines().find(lpn).is_some()) {
             return false;
         }
         if self.sets.make_room() {

@@ -4,11 +4,11 @@ use super::Device;
 use crate::account::{Answer, queue_wait};
 use crate::config::ReadAllocate;
 use crate::handle::{RequestId, SetId};
-use crate::metrics::counters::Work;
+use crate::metrics::counters::{ArrayWork, Work};
 use crate::observe::{CommandDone, RequestAnswered, RequestDone};
 use crate::random::TurnedBits;
 use crate::sets::{Mode, Operation, Set, Stage};
-use flashyard_core::command::Op;
+use flashyard_core::command::{Op, Purpose};
 use flashyard_core::policy::Happened;
 use flashyard_core::units::{DieId, Lpn};
 
@@ -150,15 +150,30 @@ impl Device {
                 let command_ns = if leads { self.flash.command_ns() } else { 0 };
                 command_ns + self.flash.channel_ns(stage, state.page_codewords)
             };
-            let (array, retries) = (operation.array, operation.retries);
-            let arrays = Work::of_arrays(&self.settings.geometry, op, 1, array, retries);
-            let work = Work { ops: u64::from(leads), transfer_ns, ..arrays };
-            let phase = self.phase();
-            self.account.worked(phase, (op, purpose), charge, &work);
+            self.count_page(operation, (op, purpose), charge, (leads, transfer_ns));
         }
         if self.account.is_observed() {
             let event = self.command_done(set, die, operation);
             self.account.tell(&event);
+        }
+    }
+
+    /// Counts the work on a page of an operation that is over; `leads` is whether it counts as one.
+    #[inline]
+    fn count_page(
+        &mut self,
+        operation: &Operation,
+        (op, purpose): (Op, Purpose),
+        charge: Option<RequestId>,
+        (leads, transfer_ns): (bool, u64),
+    ) {
+        let phase = self.phase();
+        let arrays = Work::of_arrays(&self.settings.geometry, op, 1, operation.array);
+        let work = Work { ops: u64::from(leads), transfer_ns, ..arrays };
+        self.account.worked(phase, (op.into(), purpose), charge, &work);
+        if operation.retries > 0 {
+            let again = work.times(operation.retries.into());
+            self.account.worked(phase, (ArrayWork::Retry, purpose), charge, &again);
         }
     }
 

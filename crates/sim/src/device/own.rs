@@ -274,10 +274,10 @@ impl Device {
         }
         self.queues.skip_insertions(done.ops[0] + done.ops[1]);
         let (phase, charge) = (self.phase(), self.sets[set].charge);
-        for (at, kind) in done.purposes.into_iter().enumerate() {
+        for (at, (op, purpose)) in done.purposes.into_iter().enumerate() {
             let (ops, array_ns) = (done.ops[at], done.array_ns[at]);
-            let work = Work { ops, pages: ops, retries: 0, array_ns, transfer_ns: 0 };
-            self.account.worked(phase, kind, charge, &work);
+            let work = Work { ops, pages: ops, array_ns, transfer_ns: 0 };
+            self.account.worked(phase, (op.into(), purpose), charge, &work);
         }
         self.account.copies_superseded(done.superseded);
         self.flash.replace_array(die, done.now.op, done.now.began, done.now.span);

@@ -562,7 +562,7 @@ impl Flash {
         };
         !unit.pausing
             && !unit.suspended.serves()
-            && operation.suspensions < limit
+            && u64::from(operation.suspensions) < limit
             && operation.array_end > now + self.suspend
     }
 

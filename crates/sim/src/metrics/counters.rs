@@ -77,58 +77,88 @@ impl Padding {
     }
 }
 
-/// Work of one operation for one purpose.
+/// What an array does: a kind of operation or, of a read, sensing its pages again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArrayWork {
+    /// Senses pages for the first time.
+    Read,
+    /// Programs.
+    Program,
+    /// Erases.
+    Erase,
+    /// Senses pages again.
+    Retry,
+}
+
+impl ArrayWork {
+    const COUNT: usize = Self::Retry as usize + 1;
+}
+
+impl From<Op> for ArrayWork {
+    #[inline]
+    fn from(op: Op) -> Self {
+        match op {
+            Op::Read => Self::Read,
+            Op::Program => Self::Program,
+            Op::Erase => Self::Erase,
+        }
+    }
+}
+
+/// Work of one kind for one purpose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Array operations.
     pub ops: u64,
-    /// Pages read or programmed, blocks erased.
+    /// Pages read or programmed, blocks erased; senses of pages.
     pub pages: u64,
-    /// Senses of pages after the first one.
-    pub retries: u64,
-    /// Time in the array at work, in nanoseconds.
+    /// Time in the array, in nanoseconds.
     pub array_ns: u64,
     /// Time on a channel, in nanoseconds.
     pub transfer_ns: u64,
 }
 
-crate::saved::saved!(Work { ops, pages, retries, array_ns, transfer_ns });
+crate::saved::saved!(Work { ops, pages, array_ns, transfer_ns });
 
 impl Work {
     /// The work of the arrays in an operation that takes so long on each of its planes and begins
     /// with so many pages: a program goes on to the other pages of its unit, an operation on joined
-    /// planes works on all of them. A read is done so many times again.
+    /// planes works on all of them.
     #[inline]
-    pub fn of_arrays(geometry: &Geometry, op: Op, heads: u64, time: Span, retries: u32) -> Self {
+    pub fn of_arrays(geometry: &Geometry, op: Op, heads: u64, time: Span) -> Self {
         let planes = heads * u64::from(geometry.planes_of(op));
         let pages = match op {
             Op::Program => heads * u64::from(geometry.program_pages),
             Op::Read | Op::Erase => planes,
         };
-        let again = u64::from(retries);
-        let array_ns = time.as_ns() * planes * (1 + again);
-        Self { ops: 0, pages, retries: planes * again, array_ns, transfer_ns: 0 }
+        Self { ops: 0, pages, array_ns: time.as_ns() * planes, transfer_ns: 0 }
+    }
+
+    /// So many times the work of the arrays, in as many operations.
+    #[must_use]
+    pub const fn times(&self, count: u64) -> Self {
+        let (pages, array_ns) = (self.pages * count, self.array_ns * count);
+        Self { ops: self.ops, pages, array_ns, transfer_ns: 0 }
     }
 
     const fn add(&mut self, other: &Self) {
         self.ops += other.ops;
         self.pages += other.pages;
-        self.retries += other.retries;
         self.array_ns += other.array_ns;
         self.transfer_ns += other.transfer_ns;
     }
 }
 
-/// Work by operation and purpose.
+/// Work by what arrays do and by purpose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally([[Work; Purpose::ALL.len()]; Op::ALL.len()]);
+pub struct Tally([[Work; Purpose::ALL.len()]; ArrayWork::COUNT]);
 
 crate::saved::saved!(Tally { 0 });
 
 impl Tally {
-    /// Counts work of one operation for one purpose.
-    pub const fn count(&mut self, op: Op, purpose: Purpose, work: &Work) {
-        self.0[op as usize][purpose as usize].add(work);
+    /// Counts work of one kind for one purpose.
+    pub const fn count(&mut self, kind: ArrayWork, purpose: Purpose, work: &Work) {
+        self.0[kind as usize][purpose as usize].add(work);
     }
 
     /// Adds another tally.
@@ -140,19 +170,24 @@ impl Tally {
         }
     }
 
-    /// The work of one operation for one purpose.
-    pub const fn get(&self, op: Op, purpose: Purpose) -> Work {
-        self.0[op as usize][purpose as usize]
+    /// The work of one operation for one purpose, of a read without senses after the first.
+    pub fn get(&self, op: Op, purpose: Purpose) -> Work {
+        self.0[ArrayWork::from(op) as usize][purpose as usize]
     }
 
-    /// The work of one operation for all purposes.
+    /// Senses of reads after the first, and the reads that had any, for one purpose.
+    pub const fn retries(&self, purpose: Purpose) -> Work {
+        self.0[ArrayWork::Retry as usize][purpose as usize]
+    }
+
+    /// The work of one operation for all purposes, of reads without senses after the first.
     pub fn of_op(&self, op: Op) -> Work {
         let mut sum = Work::default();
-        self.0[op as usize].iter().for_each(|work| sum.add(work));
+        self.0[ArrayWork::from(op) as usize].iter().for_each(|work| sum.add(work));
         sum
     }
 
-    /// The work of all operations for one purpose.
+    /// All work for one purpose.
     pub fn of_purpose(&self, purpose: Purpose) -> Work {
         let mut sum = Work::default();
         self.0.iter().for_each(|works| sum.add(&works[purpose as usize]));

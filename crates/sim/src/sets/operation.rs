@@ -53,7 +53,7 @@ pub(crate) struct Operation {
     pub(crate) out_ns: u64,
     /// Whether the array is done and the page register is not free.
     pub(crate) held: bool,
-    pub(crate) suspensions: u64,
+    pub(crate) suspensions: u32,
     /// Of a suspended one: what is left in the array.
     pub(crate) left: Span,
     /// Whether its die is looked at again when its array begins.

@@ -12,8 +12,10 @@ use flashyard_core::quantity::Ppm;
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Span;
 use flashyard_sim::config::Settings;
+use flashyard_sim::device::Device;
 use flashyard_sim::metrics::parts::Part;
 use flashyard_sim::stream::Pacing;
+use std::convert::Infallible;
 
 /// tR, a page on the channel, and the step before a further sense.
 const R: u64 = 100_000;
@@ -309,6 +311,19 @@ fn a_restored_device_goes_on_with_its_draws() {
     let (expected, found) = (whole.finish(), again.finish());
     assert!(expected.flash.retried_reads > Some(500));
     assert_eq!(format!("{found:?}"), format!("{expected:?}"));
+}
+
+/// A device that nobody watches takes shorter ways; its report is that of one that is watched.
+#[test]
+fn nobody_has_to_watch() {
+    let keys = ["retry.chance_percent=40", "channel.ps_per_byte=2500"];
+    let settings = collecting(&keys);
+    let requests = mixed(&settings, 3_000);
+    let (watched, _) = record(&settings, &[], &requests);
+    let mut left = requests.iter().copied();
+    let alone = Device::new(&settings).run(|| Ok::<_, Infallible>(left.next()));
+    assert!(watched.flash.retried_reads > Some(500));
+    assert_eq!(format!("{:?}", alone.unwrap()), format!("{watched:?}"));
 }
 
 /// The retries of requests of one page are those of their commands, each a sense and a step; energy
