@@ -35,7 +35,7 @@ const ROOMS: &[&[Room]] = &[
         ("queues", &["queues"]),
     ],
     &[("initial", &["initial"])],
-    &[("settings", &["settings"])],
+    &[("settings", &["settings", "error"])],
     &[("device", &["device"])],
     &[("disk", &["disk"])],
     &[("drive", &["drive"])],

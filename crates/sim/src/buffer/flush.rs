@@ -11,29 +11,29 @@ use crate::sets::Sets;
 use flashyard_core::units::{Lpn, Time};
 
 impl Buffer {
-    /// Whether there may be something to do for it, which is looked at now: something has changed
-    /// since it was last looked at and, where it `may_rest`, it does not.
+    /// Whether nothing can be done for it: nothing has changed since it was last looked at or,
+    /// where it `may_rest`, it has nothing to do. Otherwise it is looked at now.
     #[inline]
-    pub(crate) fn acts(&mut self, may_rest: bool) -> bool {
-        if self.settled || (may_rest && self.rests()) {
-            return false;
+    pub(crate) fn rests(&mut self, may_rest: bool) -> bool {
+        if self.settled || (may_rest && self.is_done()) {
+            return true;
         }
         self.settled = self.settles && self.fills.is_empty() && !self.stalled;
-        true
+        false
     }
 
     /// Whether no line is dirty, nothing waits for a line, and no flush was held back.
     #[inline]
-    fn rests(&mut self) -> bool {
-        let rests = self.lines.dirty() == 0
+    fn is_done(&mut self) -> bool {
+        let done = self.lines.dirty() == 0
             && self.waiting.is_empty()
             && self.fills.is_empty()
             && !(self.stalled || self.tries_again);
-        if rests {
+        if done {
             self.rule.set_draining(false);
             self.settled = self.settles;
         }
-        rests
+        done
     }
 
     /// Something has changed that flows look at.

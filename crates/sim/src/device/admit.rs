@@ -55,7 +55,7 @@ impl Device {
     #[inline]
     fn buffer_acts(&mut self) -> bool {
         let may_rest = self.host.policy().is_fifo();
-        self.buffer.as_mut().is_some_and(|buffer| buffer.acts(may_rest))
+        self.buffer.as_mut().is_some_and(|buffer| !buffer.rests(may_rest))
     }
 
     /// As [`Self::admit`], where the buffer has something to do as well.
