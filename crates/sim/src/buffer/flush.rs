@@ -86,27 +86,24 @@ impl Buffer {
     }
 
     /// Why a dirty unit shall be flushed now, if it shall: the rule of the buffer says so, which
-    /// may look at the units that writes in the host queue are going to put, or the device is
-    /// `idle`.
-    pub(crate) fn wants_flush(
+    /// may look at the units that writes in the host queue are going to put (`coming` gives those
+    /// of so many requests), or the device is `idle`.
+    pub(crate) fn wants_flush<I: Iterator<Item = Lpn>>(
         &mut self,
         idle: bool,
-        coming: &mut dyn Iterator<Item = Lpn>,
+        coming: impl FnOnce(usize) -> I,
     ) -> Option<FlushTrigger> {
         if self.lines.dirty() == 0 {
             self.rule.set_draining(false);
             return None;
         }
         let waiting = u32::try_from(self.waiting.len()).expect("handles have 32 bits");
-        if self.rule.wants(&mut BufferView { lines: &self.lines, waiting, coming }) {
+        let ahead = usize::try_from(self.keys.ahead_requests).unwrap_or(usize::MAX);
+        let (lines, coming) = (&self.lines, &mut coming(ahead));
+        if self.rule.wants(&mut BufferView { lines, waiting, coming }) {
             return Some(self.rule.trigger());
         }
         idle.then_some(FlushTrigger::Idle)
-    }
-
-    /// How many requests of the host queue a rule may look at.
-    pub(crate) fn look_ahead(&self) -> usize {
-        usize::try_from(self.keys.ahead_requests).unwrap_or(usize::MAX)
     }
 
     /// Whether nothing is outstanding for as long as the buffer waits before it is flushed, where

@@ -124,7 +124,8 @@ impl Device {
     }
 
     /// Translates the pages of a read, gives them slots and lets their commands wait for dies, as
-    /// long as they are plain. Returns whether all of them are.
+    /// long as they are plain: they ask neither a map cache nor the buffer, wait for no change, and
+    /// no other page changes their rank. Returns whether all of them are.
     pub(super) fn admit_plain(&mut self, handle: RequestId) -> bool {
         let request = &self.host[handle];
         let (first, pages) = (request.first.get(), request.pages);
@@ -132,6 +133,7 @@ impl Device {
             || request.request.flags.has(Flags::PREFLUSH)
             || request.translated > 0
             || pages == 0
+            || (pages > 1 && self.queues.looks_at_waits())
             || (self.settings.keys.queue.admission == Admission::Atomic
                 && !self.sets.has_slots_for(request.first, pages))
         {
@@ -169,6 +171,7 @@ impl Device {
         self.host.charge_until(now, handle, &mut track.parts);
         track.base[DIE..=BUS].copy_from_slice(&self.flash.busy(die, now));
         self.host.access_begins(handle);
+        self.count_fot(handle, &[set]);
         let request = &mut self.host[handle];
         request.first_slot.get_or_insert(now);
         let view = CommandView {

@@ -270,7 +270,7 @@ impl Device {
     /// Why a dirty unit shall be flushed now, if it shall.
     fn wants_flush(&mut self, idle: bool) -> Option<FlushTrigger> {
         let buffer = self.buffer.as_mut().expect("there is a buffer");
-        buffer.wants_flush(idle, &mut self.host.coming_writes(buffer.look_ahead()))
+        buffer.wants_flush(idle, |requests| self.host.coming_writes(requests))
     }
 
     /// Whether no request has been outstanding for as long as the buffer waits before it is

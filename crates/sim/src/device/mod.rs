@@ -268,7 +268,7 @@ impl Device {
             && !(self.flash.has_requests() || self.flash.limits_power());
         self.admits_reads = self.short_road
             && self.settings.keys.map.store == MapStore::Resident
-            && !(self.queues.looks_at_waits() || self.host.carries_pages());
+            && !self.host.carries_pages();
     }
 
     /// Nothing takes the short road from now on: for those who compare it with the full way.
