@@ -147,7 +147,9 @@ impl Device {
             self.take_slot(set);
         }
         self.enter(set, Mode::Buffered);
-        if changes && request.is_some() && !self.put(set, false) {
+        let puts = changes && request.is_some();
+        // What finds no line is refused before its put is prepared.
+        if puts && !(self.write_buffer().may_put(&self.sets[set]) && self.put(set, false)) {
             self.enter(set, Mode::Lineless);
             self.account.buffer_stalled();
             self.write_buffer_mut().wait(set);

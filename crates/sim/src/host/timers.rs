@@ -38,7 +38,7 @@ pub(crate) enum Timer {
 /// Timers that have not gone off.
 ///
 /// Timers of a kind go off mostly in the order in which they are set: those are in a row for each
-/// of the kinds that every request may need. All others are in a heap.
+/// of the kinds that every page access may need. All others are in a heap.
 #[derive(Clone, Debug)]
 pub(crate) struct Timers {
     rows: [VecDeque<(Key, Timer)>; HEAP],
@@ -68,7 +68,7 @@ const fn time_of(key: Key) -> Time {
 }
 
 /// How many rows there are; the place of the heap behind them.
-const HEAP: usize = 3;
+const HEAP: usize = 4;
 
 impl Default for Timers {
     fn default() -> Self {
@@ -95,6 +95,7 @@ impl Timers {
             Timer::Enter(_) => 0,
             Timer::Served(_) => 1,
             Timer::Answer(_) => 2,
+            Timer::Buffer(_) => 3,
             _ => HEAP,
         };
         let in_order = self.lasts.get(kind).is_some_and(|last| *last <= at);
@@ -144,7 +145,7 @@ impl Timers {
             taken
         };
         let lesser = |a: usize, b: usize| if self.firsts[b] < self.firsts[a] { b } else { a };
-        self.first = lesser(lesser(0, 1), lesser(2, HEAP));
+        self.first = lesser(lesser(lesser(0, 1), lesser(2, 3)), HEAP);
         self.next = time_of(self.firsts[self.first]);
         let (_, timer) = timer?;
         self.entering -= u64::from(matches!(timer, Timer::Enter(_)));
@@ -162,9 +163,11 @@ mod tests {
         assert_eq!(timers.next(), Time::MAX);
         let kinds = [Timer::Enter, Timer::Served, Timer::Answer];
         let mut set = Vec::new();
-        for (handle, at) in (0..).zip([5, 3, 5, 3, 9, 4, 9, 3, 1, 9, 5, 4]) {
-            let timer = match handle % 4 {
-                3 => Timer::Search(PlaneId::new(handle)),
+        let times = [5, 3, 5, 3, 9, 4, 9, 3, 1, 9, 5, 4, 2, 5, 9, 1, 4, 3, 5, 2];
+        for (handle, at) in (0..).zip(times) {
+            let timer = match handle % 5 {
+                3 => Timer::Buffer(SetId::new(handle)),
+                4 => Timer::Search(PlaneId::new(handle)),
                 kind => kinds[kind as usize](RequestId::new(handle)),
             };
             timers.set(Time::from_ns(at), timer);
