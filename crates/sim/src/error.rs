@@ -177,7 +177,8 @@ impl fmt::Display for SimError {
 
 impl std::error::Error for SimError {}
 
-/// Why [`Device::run`](crate::device::Device::run) ended early: the workload failed, or the simulation did.
+/// Why [`Device::run`](crate::device::Device::run) ended early: the workload failed, or the
+/// simulation did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunError<E> {
     /// The workload could not give the next request.
