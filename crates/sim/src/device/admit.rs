@@ -191,9 +191,7 @@ impl Device {
         let state = &mut self.sets[set];
         (state.queue, state.key) = (placement.queue, placement.key);
         self.split.note_queued(handle, set);
-        if !self.flash.array_works(die) || self.flash.suspends() {
-            self.stir(die);
-        }
+        self.stir_for_new(die);
         true
     }
 

@@ -22,8 +22,11 @@ const LOOKS: u32 = 8;
 impl Device {
     /// Lets waiting commands ride along with `leader`, whose unit is `ppn`.
     pub(super) fn gather(&mut self, leader: SetId, die: DieId, ppn: Option<Ppn>) {
-        let own = self.sets.plane(leader);
         let stage = self.sets.stage(leader);
+        if stage.op() == Op::Read && self.queues.is_empty(die) {
+            return;
+        }
+        let own = self.sets.plane(leader);
         let geometry = self.settings.geometry;
         let mut last = leader;
         self.fill_page(leader, own, ppn, &mut last);

@@ -10,7 +10,7 @@ use crate::flash::Accepts;
 use crate::ftl::Binding;
 use crate::handle::{RequestId, SetId};
 use crate::observe::{CommandName, Queued};
-use crate::sets::{Mode, Stage};
+use crate::sets::{Mode, Place, Stage};
 use flashyard_core::command::{Op, Purpose, StreamId};
 use flashyard_core::policy::{CommandPolicy, CommandView, Placement, RequestView};
 use flashyard_core::units::{DieId, PlaneId, Ppn, Span, Time};
@@ -85,9 +85,7 @@ impl Device {
         state.queue = placement.queue;
         state.key = placement.key;
         state.in_gc_queue = in_gc_queue;
-        if !self.flash.array_works(die) || self.flash.suspends() {
-            self.stir(die);
-        }
+        self.stir_for_new(die);
         if self.account.is_observed() {
             let event = Queued {
                 at: self.now,
@@ -206,12 +204,28 @@ impl Device {
         !self.sets[set].in_gc_queue && self.sets.stage(set).op() == Op::Read
     }
 
-    /// A die may be able to take a command, or to make way for a read; not while its array reads.
+    /// A die may be able to take a command, or to make way for a read; not while its array reads,
+    /// nor where nothing waits for it.
     #[inline]
     pub(super) fn stir(&mut self, die: DieId) {
-        if !self.flash.is_reading(die) || self.flash.has_requests() {
+        if self.flash.has_requests() || !(self.flash.is_reading(die) || self.is_unwanted(die)) {
             self.queues.stir(die);
         }
+    }
+
+    /// A command has come for a die: it may take that, or make way for it.
+    #[inline]
+    pub(super) fn stir_for_new(&mut self, die: DieId) {
+        let makes_way = || self.flash.has_requests() || !self.flash.is_reading(die);
+        if !self.flash.array_works(die) || (self.flash.suspends() && makes_way()) {
+            self.queues.stir(die);
+        }
+    }
+
+    /// Whether no command waits for a die, and no operation of it is suspended.
+    #[inline]
+    pub(super) fn is_unwanted(&self, die: DieId) -> bool {
+        self.queues.is_empty(die) && !self.flash.operation(die, Place::Suspended).serves()
     }
 
     /// Idle dies take commands, in ascending order.

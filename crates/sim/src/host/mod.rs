@@ -248,16 +248,17 @@ impl Host {
     #[expect(clippy::inline_always, reason = "once a request, with large arguments")]
     #[inline(always)]
     pub(crate) fn open(&mut self, request: &Request, first: Lpn, pages: u32) -> RequestId {
-        let new = Pending::new(request, self.arrived, first, pages);
+        let order = self.arrived;
         self.arrived += 1;
         self.outstanding += 1;
         let Some(free) = self.free_pending else {
-            self.pending.push(new);
+            self.pending.push(Pending::new(request, order, first, pages));
             let place = self.pending.len() - 1;
             return RequestId::new(u32::try_from(place).expect("fewer than 2^32 requests wait"));
         };
-        self.free_pending = self[free].link;
-        self[free] = new;
+        let entry = &mut self.pending[free.index()];
+        self.free_pending = entry.link;
+        *entry = Pending::new(request, order, first, pages);
         free
     }
 
