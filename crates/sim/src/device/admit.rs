@@ -126,7 +126,7 @@ impl Device {
     /// Translates the pages of a read, gives them slots and lets their commands wait for dies, as
     /// long as they are plain: they ask neither a map cache nor the buffer, wait for no change, and
     /// no other page changes their rank. Returns whether all of them are.
-    pub(super) fn admit_plain(&mut self, handle: RequestId) -> bool {
+    fn admit_plain(&mut self, handle: RequestId) -> bool {
         let request = &self.host[handle];
         let (first, pages) = (request.first.get(), request.pages);
         if request.request.op != RequestOp::Read
@@ -184,14 +184,8 @@ impl Device {
             state: &[],
         };
         let placement = self.queues.policy().place(&view, now);
-        self.queues.insert(die, set, &placement, false, true);
-        if self.gathers {
-            self.queues.list(set, plane, Stage::Read);
-        }
-        let state = &mut self.sets[set];
-        (state.queue, state.key) = (placement.queue, placement.key);
+        self.insert(set, die, &placement, false, false);
         self.split.note_queued(handle, set);
-        self.stir_for_new(die);
         true
     }
 

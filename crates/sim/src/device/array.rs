@@ -243,7 +243,7 @@ impl Device {
         self.account.released(die);
         let leader = self.flash.operation(die, Place::Output).leader;
         self.for_riders(leader, |device, set| device.sets[set].place = Place::Output);
-        if self.flash.reads_ahead() && (self.flash.has_requests() || !self.is_unwanted(die)) {
+        if self.flash.reads_ahead() && !self.is_unwanted(die) {
             self.dispatch(die);
             self.stir(die);
         }

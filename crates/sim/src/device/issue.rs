@@ -65,7 +65,7 @@ impl Device {
 
     /// Adds a command to a queue of its die.
     #[inline(always)]
-    fn insert(
+    pub(super) fn insert(
         &mut self,
         set: SetId,
         die: DieId,
@@ -85,7 +85,9 @@ impl Device {
         state.queue = placement.queue;
         state.key = placement.key;
         state.in_gc_queue = in_gc_queue;
-        self.stir_for_new(die);
+        if !self.flash.array_works(die) || (self.flash.suspends() && self.may_turn(die)) {
+            self.queues.stir(die);
+        }
         if self.account.is_observed() {
             let event = Queued {
                 at: self.now,
@@ -208,24 +210,24 @@ impl Device {
     /// nor where nothing waits for it.
     #[inline]
     pub(super) fn stir(&mut self, die: DieId) {
-        if self.flash.has_requests() || !(self.flash.is_reading(die) || self.is_unwanted(die)) {
+        if self.may_turn(die) && !self.is_unwanted(die) {
             self.queues.stir(die);
         }
     }
 
-    /// A command has come for a die: it may take that, or make way for it.
+    /// Whether a die may turn to another command; where bus requests are sent, the loop decides.
     #[inline]
-    pub(super) fn stir_for_new(&mut self, die: DieId) {
-        let makes_way = || self.flash.has_requests() || !self.flash.is_reading(die);
-        if !self.flash.array_works(die) || (self.flash.suspends() && makes_way()) {
-            self.queues.stir(die);
-        }
+    fn may_turn(&self, die: DieId) -> bool {
+        self.flash.has_requests() || !self.flash.is_reading(die)
     }
 
-    /// Whether no command waits for a die, and no operation of it is suspended.
+    /// Whether no command waits for a die, no operation of it is suspended, and no loop of bus
+    /// requests asks it.
     #[inline]
     pub(super) fn is_unwanted(&self, die: DieId) -> bool {
-        self.queues.is_empty(die) && !self.flash.operation(die, Place::Suspended).serves()
+        self.queues.is_empty(die)
+            && !self.flash.has_requests()
+            && !self.flash.operation(die, Place::Suspended).serves()
     }
 
     /// Idle dies take commands, in ascending order.

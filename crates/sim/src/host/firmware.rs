@@ -71,18 +71,25 @@ impl Host {
         if self.timers.has_entering() || !unhindered || !self.policy.is_fifo() {
             return false;
         }
-        let Some(firmware) = &mut self.firmware else { return false };
-        let over = firmware.serve(handle, &self.pending[handle.index()], there);
-        self.timers.set(over, Timer::Served(handle));
-        true
+        let over = self.serve(handle, there);
+        if let Some(over) = over {
+            self.timers.set(over, Timer::Served(handle));
+        }
+        over.is_some()
+    }
+
+    /// A request takes a core at an instant. Returns when the core is done with it, if there is one.
+    #[inline]
+    fn serve(&mut self, handle: RequestId, at: Time) -> Option<Time> {
+        let firmware = self.firmware.as_mut()?;
+        Some(firmware.serve(handle, &self.pending[handle.index()], at))
     }
 
     /// A request has come over the link. Returns whether a core takes time for it;
     /// [`Timer::Served`] then says when that is over.
     #[inline]
     pub(crate) fn takes_core(&mut self, handle: RequestId, now: Time) -> bool {
-        let Some(firmware) = &mut self.firmware else { return false };
-        let over = firmware.serve(handle, &self.pending[handle.index()], now);
+        let Some(over) = self.serve(handle, now) else { return false };
         let later = over > now;
         if later {
             self.timers.set(over, Timer::Served(handle));
