@@ -78,7 +78,7 @@ impl Host {
         over.is_some()
     }
 
-    /// A request takes a core at an instant. Returns when the core is done with it, if there is one.
+    /// A request takes a core at an instant. Returns when that is done with it, if there is one.
     #[inline]
     fn serve(&mut self, handle: RequestId, at: Time) -> Option<Time> {
         let firmware = self.firmware.as_mut()?;
