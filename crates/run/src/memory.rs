@@ -12,7 +12,7 @@
 use crate::error::wrong;
 use anyhow::Result;
 use flashyard_sim::config::Settings;
-use flashyard_sim::device::footprint::Footprint;
+use flashyard_sim::footprint::Footprint;
 use std::path::{Path, PathBuf};
 
 /// Bytes that the program takes beside its device.
@@ -292,7 +292,7 @@ fn left(folder: &Path, limit: &str, used: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flashyard_sim::device::footprint::Part;
+    use flashyard_sim::footprint::Part;
 
     fn footprint() -> Footprint {
         let part =

@@ -5,6 +5,7 @@ use crate::device::{Device, PhaseKeys, PhaseReport, RunError, SimError};
 use crate::disk::Disk;
 use crate::initial::progress::Building;
 use crate::observe::Observer;
+use crate::phases::Machine;
 use crate::report::Report;
 use crate::stream::{Stream, StreamKeys};
 use flashyard_core::request::Request;
@@ -43,7 +44,7 @@ impl Drive {
     }
 
     /// The last instant at which something happened.
-    pub(crate) const fn now(&self) -> Time {
+    pub(crate) fn now(&self) -> Time {
         match self {
             Self::Flash(device) => device.now(),
             Self::Disk(disk) => disk.now(),

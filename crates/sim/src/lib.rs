@@ -26,14 +26,17 @@ pub mod disk;
 pub mod drive;
 mod error;
 mod flash;
+pub mod footprint;
 pub mod ftl;
 pub mod handle;
 mod host;
 pub mod initial;
+mod ledger;
 pub mod metrics;
 pub mod observe;
 pub mod own;
 pub mod parts;
+mod phases;
 mod queues;
 mod random;
 pub mod saved;
@@ -42,6 +45,7 @@ mod sets;
 mod settings;
 mod sleep;
 pub mod stream;
+mod view;
 
 pub use account::{check, report};
 

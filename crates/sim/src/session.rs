@@ -33,6 +33,7 @@ use crate::disk::{self, Disk};
 use crate::drive::Drive;
 use crate::host::{Answer, Host};
 use crate::metrics::parts::Parts;
+use crate::phases::{self, Driving, Machine, Running};
 use crate::report::Report;
 use crate::stream::{self, Driven, Pacing, Reached, StreamKeys, Supply};
 use flashyard_core::request::Request;
@@ -170,8 +171,8 @@ impl Queues {
 /// A device and the phase under way on it.
 #[derive(Clone)]
 enum Kind {
-    Flash(Box<Device>, Box<device::Running>),
-    Disk(Box<Disk>, Box<disk::Running>),
+    Flash(Box<Device>, Box<Running<device::Unmeasured>>),
+    Disk(Box<Disk>, Box<Running<disk::Kept>>),
 }
 
 impl Kind {
@@ -224,12 +225,12 @@ impl fmt::Debug for Session {
 macro_rules! phase {
     ($kind:expr, $phase:ident => $work:expr) => {
         match $kind {
-            Kind::Flash(device, run) => {
-                let $phase = &mut device::Driving { device, run };
+            Kind::Flash(machine, run) => {
+                let $phase = &mut Driving { machine: &mut **machine, run };
                 $work
             }
-            Kind::Disk(disk, run) => {
-                let $phase = &mut disk::Driving { disk, run };
+            Kind::Disk(machine, run) => {
+                let $phase = &mut Driving { machine: &mut **machine, run };
                 $work
             }
         }
@@ -262,14 +263,15 @@ impl Session {
             issued: VecDeque::new(),
             first: 0,
         };
+        let alone = streams.len() == 1;
         let begun = "nothing has been submitted that could be wrong";
         let kind = match drive {
             Drive::Flash(mut device) => {
-                let run = device.begin(keys, streams, streams.len() == 1, &mut queues);
+                let run = phases::begin(&mut *device, keys, streams, alone, &mut queues);
                 Kind::Flash(device, Box::new(run.expect(begun)))
             }
             Drive::Disk(mut disk) => {
-                let run = disk.begin(keys, streams, &mut queues);
+                let run = phases::begin(&mut *disk, keys, streams, alone, &mut queues);
                 Kind::Disk(disk, Box::new(run.expect(begun)))
             }
         };
@@ -445,11 +447,11 @@ impl Session {
         self.kind.host_mut().keep_answers(false);
         match self.kind {
             Kind::Flash(mut device, run) => {
-                let report = device.end(&run)?;
+                let report = phases::end(&mut *device, &run)?;
                 Ok((Drive::Flash(device), report))
             }
             Kind::Disk(mut disk, run) => {
-                let report = disk.end(&run)?;
+                let report = phases::end(&mut *disk, &run)?;
                 Ok((Drive::Disk(disk), report))
             }
         }

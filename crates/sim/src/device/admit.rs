@@ -5,7 +5,6 @@
 //! take slots in page order; no later request is translated before all of them have one.
 
 use super::Device;
-use super::view::View;
 use crate::buffer::barrier_stage;
 use crate::config::{Admission, UnmappedRead};
 use crate::handle::{LineId, RequestId, SetId};
@@ -158,7 +157,8 @@ impl Device {
             self.follow_sets();
         }
         let now = self.now;
-        let set = self.sets.add_read(now, handle, (page, lpn), (plane, die));
+        let order = self.host[handle].order;
+        let set = self.sets.add_read(now, (handle, order), (page, lpn), (plane, die));
         let Some(set) = set else { return false };
         if self.buffer.is_some() {
             self.account.buffer_looked_up(false);
@@ -214,8 +214,8 @@ impl Device {
             self.host.follow_buffer(&changes, |lpn| buffer.lines().find(lpn).is_some());
             buffer.return_changes(changes);
         }
-        let answer = self.host.policy().pick(&View(self));
-        self.check_answer(answer);
+        let answer = self.host.policy().pick(&self.view());
+        self.view().check_answer(answer);
         let place = match answer {
             HostAnswer::Wait => {
                 self.note_line_wait();
@@ -283,7 +283,7 @@ impl Device {
         let now = self.now;
         let request = &self.host[handle];
         let barrier = request.flush_since.is_none() && request.request.is_barrier();
-        if barrier && !self.keeps_writes() {
+        if barrier && !self.settings.keeps_writes() {
             if !self.flush_all() && self.host[handle].translated == 0 {
                 self.host[handle].begin_stall(now);
                 return false;
@@ -322,9 +322,10 @@ impl Device {
     fn start_without_pages(&mut self, handle: RequestId) {
         let request = self.host[handle].request;
         self.host[handle].unfinished = 1;
-        let set = Set { request: Some(handle), charge: Some(handle), ..Set::VACANT };
+        let order = self.host[handle].order;
+        let set = Set { request: Some(handle), order, charge: Some(handle), ..Set::VACANT };
         let flush = request.op == RequestOp::Flush;
-        if flush && !self.keeps_writes() {
+        if flush && !self.settings.keeps_writes() {
             self.flush_all();
         }
         let stages: &[_] = if flush { &[(Stage::Barrier, PlaneId::new(0))] } else { &[] };
@@ -342,7 +343,7 @@ impl Device {
     /// A flush waits for the live changes since the flush before it, and for that one. It stands
     /// among the changes itself, so that the next one finds it.
     fn wait_for_changes(&mut self, barrier: SetId) {
-        let keeps = self.keeps_writes();
+        let keeps = self.settings.keeps_writes();
         let mut next = self.sets.newest_change();
         while let Some(change) = next {
             let flush = !self.sets[change].changes;
@@ -423,7 +424,7 @@ impl Device {
     /// row of writes of one unit would take a frame of the stack for each.
     pub(super) fn go_on(&mut self, set: SetId) {
         if self.sets.is_blocked(set) {
-            return self.enter(set, Mode::Waiting);
+            return self.ledger().enter(set, Mode::Waiting);
         }
         if self.sets.is_over(set) {
             return self.complete_set(set);
@@ -439,7 +440,7 @@ impl Device {
     /// A barrier, the last command of its set, is not blocked, and so it is over. The sets that
     /// waited for it are woken by [`Self::wake_passed`].
     fn barrier_over(&mut self, set: SetId) {
-        self.close_and_rest(set);
+        self.ledger().close_and_rest(set);
         if self.sets[set].request.is_none() && self.ftl.spans_planes() {
             self.let_ftl(|ftl, lent| ftl.gate_opens(set, lent));
         }
@@ -447,7 +448,7 @@ impl Device {
         // The flush behind a flush goes on next, as if it had waited for the same changes itself.
         let request = self.sets[set].request;
         self.work.ready_is_due |= request.is_some_and(|request| self.host[request].is_flush());
-        self.charge_passed();
+        self.ledger().charge_passed();
         self.complete_set(set);
     }
 

@@ -6,7 +6,6 @@ use crate::config::ReadAllocate;
 use crate::flash::{ArrayEnd, Power, Suspension};
 use crate::handle::SetId;
 use crate::host::Timer;
-use crate::observe;
 use crate::sets::{Mode, Operation, Place, Set, Stage};
 use flashyard_core::command::Op;
 use flashyard_core::units::{DieId, PlaneId, Ppn, Span, Time};
@@ -35,13 +34,13 @@ impl Device {
             track.since = self.now;
         } else {
             self.take_power(die, op);
-            self.enter(set, Mode::Running);
+            self.ledger().enter(set, Mode::Running);
         }
         self.board_as(stage, set, ppn, true);
         if !self.short_road {
             self.account.started(self.now, die, op);
             if self.account.is_followed() {
-                self.tell_operation(set, die);
+                self.teller().tell_operation(set, die);
             }
         }
         if self.gathers {
@@ -67,7 +66,7 @@ impl Device {
     /// One more set's command is on the die: the first of its page, or one more unit of it.
     #[inline]
     pub(super) fn board(&mut self, set: SetId, ppn: Option<Ppn>, heads_page: bool) {
-        self.enter(set, Mode::Running);
+        self.ledger().enter(set, Mode::Running);
         self.board_as(self.sets.stage(set), set, ppn, heads_page);
     }
 
@@ -185,7 +184,7 @@ impl Device {
             let (span, out) = ((transfer.from, transfer.until), transfer.place == Place::Output);
             self.account.transferred(transfer.channel, transfer.die, span, out);
             if self.account.is_followed() {
-                self.tell_channel(&transfer);
+                self.teller().tell_channel(&transfer);
             }
         }
         if self.flash.has_requests() {
@@ -293,22 +292,11 @@ impl Device {
         }
         self.account.suspended(self.now, die, false);
         self.for_riders(operation.leader, |device, set| {
-            device.close_with(set, operation);
-            device.enter(set, Mode::Suspended);
+            device.ledger().close_with(set, operation);
+            device.ledger().enter(set, Mode::Suspended);
             device.sets[set].place = Place::Suspended;
         });
-        self.tell_suspension(die, operation.leader, ready, false);
-    }
-
-    /// Tells observers that the operation of a set is suspended, or resumed, by `until`.
-    fn tell_suspension(&mut self, die: DieId, leader: Option<SetId>, until: Time, resumed: bool) {
-        let Some(leader) = leader.filter(|_| self.account.is_observed()) else { return };
-        let (command, stage) = (self.command_name(leader), self.sets.stage(leader));
-        let state = &self.sets[leader];
-        let purpose = stage.purpose(state.copies_map, state.levels);
-        let (began, at) = (state.started, self.now);
-        let event = observe::Suspension { command, purpose, die, began, at, until, resumed };
-        self.account.tell(&event);
+        self.teller().tell_suspension(die, operation.leader, ready, false);
     }
 
     /// The operation of a die may be suspended from now on.
@@ -322,10 +310,10 @@ impl Device {
         let (leader, works) = self.flash.resume(die, self.now);
         self.account.suspended(self.now, die, true);
         self.for_riders(leader, |device, set| {
-            device.enter(set, Mode::Running);
+            device.ledger().enter(set, Mode::Running);
             device.sets[set].place = Place::Array;
         });
-        self.tell_suspension(die, leader, works, true);
+        self.teller().tell_suspension(die, leader, works, true);
     }
 
     /// Calls `visit` with every set that an operation serves.
@@ -358,7 +346,7 @@ impl Device {
     fn power_granted(&mut self, die: DieId, waited: Span) {
         self.account.power_granted(waited);
         if waited > Span::ZERO && self.account.is_followed() {
-            self.tell_power(die, waited);
+            self.teller().tell_power(die, waited);
         }
     }
 
@@ -383,8 +371,7 @@ impl Device {
     fn check_pages(&mut self, leader: SetId) {
         self.for_riders(Some(leader), |device, set| {
             let (state, stage) = (&device.sets[set], device.sets.stage(set));
-            let read = (stage == Stage::Read)
-                .then(|| (state.lpn, (device.host[state.owner()].order, state.page)));
+            let read = (stage == Stage::Read).then(|| (state.lpn, (state.order, state.page)));
             device.account.touched(device.sets.plane(set), stage.op(), state.ppn, read);
             if stage == Stage::OldRead {
                 device.account.old_read(state.lpn, device.sets.number(set));

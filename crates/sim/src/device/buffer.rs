@@ -8,14 +8,14 @@ use super::Device;
 use crate::account::PortUse;
 use crate::buffer::ports::{Direction, Reservation};
 use crate::buffer::{Buffer, Found, Line, Put, barrier_stage, latest_unput};
-use crate::config::{Acknowledge, PartialWrite};
+use crate::config::PartialWrite;
 use crate::ftl::Plan;
 use crate::handle::{LineId, RequestId, SetId};
 use crate::host::Timer;
 use crate::observe::{BufferAccess, FlushTrigger};
 use crate::sets::{Mode, Set, Stage};
 use flashyard_core::graph::EdgeKind;
-use flashyard_core::request::{Flags, RequestOp};
+use flashyard_core::request::RequestOp;
 use flashyard_core::units::{Lpn, Span};
 
 impl Device {
@@ -38,7 +38,7 @@ impl Device {
         }
         plan.push(Stage::Buffer, self.ftl.plane_of_lpn(lpn));
         let request = self.host[handle].request;
-        if self.is_durable(request.flags) {
+        if self.settings.is_durable(request.flags) {
             self.plan_write(plan, handle, lpn);
         } else if self.settings.keys.ftl.partial_write == PartialWrite::Bitmap {
             let covered = self.settings.covered(&request, lpn);
@@ -46,20 +46,9 @@ impl Device {
         }
     }
 
-    /// Whether a write with these flags is answered only when its program is over.
-    pub(super) fn is_durable(&self, flags: Flags) -> bool {
-        let keys = &self.settings.keys.buffer;
-        keys.acknowledge == Acknowledge::Program || (keys.volatile && flags.has(Flags::FUA))
-    }
-
-    /// Whether what the buffer holds outlives a loss of power, as what is on flash does.
-    pub(super) fn keeps_writes(&self) -> bool {
-        self.buffer.is_some() && !self.settings.keys.buffer.volatile
-    }
-
     /// Whether a live change must be over, or put, before a write with a preflush begins.
     pub(super) fn barrier_waits(&self) -> bool {
-        let keeps = self.keeps_writes();
+        let keeps = self.settings.keeps_writes();
         self.sets.changes().any(|change| barrier_stage(&self.sets, change, keeps).is_some())
     }
 
@@ -75,7 +64,7 @@ impl Device {
                             Found::Line(_, false) | Found::Nothing
                         )
                     }
-                    RequestOp::Write => self.is_durable(self.host[handle].request.flags),
+                    RequestOp::Write => self.settings.is_durable(self.host[handle].request.flags),
                     RequestOp::Trim | RequestOp::Flush => true,
                 })
     }
@@ -146,11 +135,11 @@ impl Device {
         if !slotted && request.is_some() {
             self.take_slot(set);
         }
-        self.enter(set, Mode::Buffered);
+        self.ledger().enter(set, Mode::Buffered);
         let puts = changes && request.is_some();
         // What finds no line is refused before its put is prepared.
         if puts && !(self.write_buffer().may_put(&self.sets[set]) && self.put(set, false)) {
-            self.enter(set, Mode::Lineless);
+            self.ledger().enter(set, Mode::Lineless);
             self.account.buffer_stalled();
             self.write_buffer_mut().wait(set);
             return;
@@ -214,9 +203,9 @@ impl Device {
         line: Option<LineId>,
         granted: &Reservation,
     ) {
-        let Set { request, page, lpn, .. } = self.sets[set];
+        let Set { page, lpn, .. } = self.sets[set];
         let event = BufferAccess {
-            request: request.map(|request| self.host[request].order),
+            request: self.sets.order_of(set),
             page,
             lpn: lpn.get(),
             bank: line.map(|line| self.write_buffer().lines()[line].bank()),
@@ -229,17 +218,17 @@ impl Device {
 
     /// A unit has been put or got. [`Self::wake_due`] must follow.
     pub(super) fn access_over(&mut self, set: SetId) {
-        self.close_and_rest(set);
+        self.ledger().close_and_rest(set);
         let Set { changes, request, page, lpn, .. } = self.sets[set];
-        if let Some(request) = request.filter(|_| !changes && self.account.is_checked()) {
-            self.account.read_over(self.host[request].order, page, None);
+        if request.is_some() && !changes && self.account.is_checked() {
+            self.account.read_over(self.sets[set].order, page, None);
         }
         if changes && request.is_some() {
             self.account.put_over(lpn, self.sets.number(set));
             self.flush_at_once(lpn);
         }
         self.sets.complete_and_list(set);
-        self.charge_passed();
+        self.ledger().charge_passed();
         self.go_on(set);
         self.work.ready_is_due = true;
     }
@@ -317,7 +306,7 @@ impl Device {
             && self.put(set, true)
         {
             self.write_buffer_mut().end_wait();
-            self.enter(set, Mode::Buffered);
+            self.ledger().enter(set, Mode::Buffered);
             self.access_buffer(set);
             self.wake_due();
             granted = true;

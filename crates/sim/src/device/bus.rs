@@ -4,9 +4,7 @@
 use super::Device;
 use crate::flash::{Accepts, Request};
 use crate::handle::SetId;
-use crate::observe::BusTransfer;
-use crate::sets::{Place, Stage};
-use flashyard_core::bus::request::BusKind;
+use crate::sets::Stage;
 use flashyard_core::command::Op;
 use flashyard_core::units::{DieId, Span};
 
@@ -63,21 +61,6 @@ impl Device {
         self.array_ended(die, &end);
     }
 
-    /// Time since the operation of a set began or was resumed that it waited for the channel, and
-    /// that its array was done and the controller did not know.
-    #[cold]
-    pub(super) fn wire_time(&self, set: SetId) -> [u64; 2] {
-        let wire = self.flash.wire(self.current_die(set), self.sets[set].place);
-        wire.map_or([0; 2], |wire| wire.totals(self.now))
-    }
-
-    /// Time of a share of the planes of a set's operation on the bus.
-    #[cold]
-    pub(super) fn wire_share(&self, set: SetId, die: DieId, leads: bool) -> u64 {
-        let wire = self.flash.wire(die, self.sets[set].place);
-        wire.map_or(0, |wire| wire.share_ns(leads))
-    }
-
     /// Dies take commands in the order of their arrival, so many dies together.
     #[cold]
     pub(super) fn dispatch_in_order(&mut self, dies: u32) {
@@ -122,19 +105,9 @@ impl Device {
             if recorded && carried.until > carried.from {
                 self.work.transfers.push((carried.from, carried.until));
             }
-            let leader = self.leader_of(carried.die, carried.place);
-            let Some(leader) = leader.filter(|_| self.account.is_observed()) else { continue };
-            let state = &self.sets[leader];
-            let event = BusTransfer {
-                command: self.command_name(leader),
-                purpose: self.sets.stage(leader).purpose(state.copies_map, state.levels),
-                request: carried.request,
-                die: carried.die,
-                start: carried.from,
-                end: carried.until,
-                ready: (carried.request.kind == BusKind::Status).then_some(carried.ready),
-            };
-            self.account.tell(&event);
+            if self.account.is_observed() {
+                self.teller().tell_request(&carried);
+            }
         }
         let (now, account) = (self.now, &mut self.account);
         self.work.transfers.retain(|&(from, until)| {
@@ -143,13 +116,5 @@ impl Device {
             }
             until > now
         });
-    }
-
-    /// The set that leads the operation of a die whose request has just been sent.
-    fn leader_of(&self, die: DieId, place: Place) -> Option<SetId> {
-        let at = |place| self.flash.operation(die, place).leader;
-        // The loop of the framework may send data before the time at which the page register has
-        // them.
-        at(place).or_else(|| at(Place::Array))
     }
 }

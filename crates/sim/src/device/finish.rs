@@ -3,12 +3,11 @@
 use super::Device;
 use crate::account::{Answer, queue_wait};
 use crate::config::ReadAllocate;
-use crate::handle::{RequestId, SetId};
-use crate::metrics::counters::{ArrayWork, Work};
-use crate::observe::{CommandDone, RequestAnswered, RequestDone};
+use crate::handle::{LineId, RequestId, SetId};
+use crate::observe::{RequestAnswered, RequestDone};
 use crate::random::TurnedBits;
 use crate::sets::{Mode, Operation, Set, Stage};
-use flashyard_core::command::{Op, Purpose};
+use flashyard_core::command::Op;
 use flashyard_core::policy::Happened;
 use flashyard_core::units::{DieId, Lpn};
 
@@ -27,8 +26,12 @@ impl Device {
             });
             self.account.record_operation(die, operation, planes);
         }
+        let phase = self.phase();
         self.for_riders(leader, |device, set| {
-            device.account_for(set, die, operation);
+            device.ledger().account_for(set, (die, phase), operation);
+            if device.account.is_observed() {
+                device.teller().tell_done(set, die, operation);
+            }
             device.settle(set, operation);
         });
         if self.queues.has_state() {
@@ -46,7 +49,8 @@ impl Device {
 
     /// The operation of a single set is over.
     fn alone_over(&mut self, set: SetId, operation: &Operation, die: DieId) {
-        self.account_for(set, die, operation);
+        let phase = self.phase();
+        self.ledger().account_for(set, (die, phase), operation);
         self.settle(set, operation);
         self.stir(die);
         let reads = self.sets.stage(set) == Stage::Read;
@@ -81,7 +85,7 @@ impl Device {
     /// Ends the account of a command and, of a program, fills its block.
     #[inline]
     fn settle(&mut self, set: SetId, operation: &Operation) {
-        self.close_with(set, operation);
+        self.ledger().close_with(set, operation);
         if operation.op == Op::Program {
             let ppn = self.sets[set].ppn.expect("a program has a page");
             self.ftl.programmed(ppn);
@@ -101,7 +105,7 @@ impl Device {
             if self.sets.stage(set) == Stage::Barrier {
                 // It may be over, and forgotten, before those that waited are woken.
                 for &other in &woken {
-                    self.charge_wait(other);
+                    self.ledger().charge_wait(other);
                 }
             }
             self.activate(set);
@@ -128,75 +132,6 @@ impl Device {
         }
     }
 
-    /// Ends the current segment of a set's account; until it enters the next mode no time passes.
-    pub(super) fn close_and_rest(&mut self, set: SetId) {
-        self.enter(set, Mode::Slotless);
-    }
-
-    /// Counts a set's share of an operation: the first set of a page stands for the page, the
-    /// leader for the operation and its command.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
-    fn account_for(&mut self, set: SetId, die: DieId, operation: &Operation) {
-        let stage = self.sets.stage(set);
-        let state = &self.sets[set];
-        let (op, purpose, charge) =
-            (operation.op, stage.purpose(state.copies_map, state.levels), state.charge);
-        let leads = Some(set) == operation.leader;
-        if state.page_codewords > 0 {
-            let transfer_ns = if self.flash.has_requests() {
-                self.wire_share(set, die, leads)
-            } else {
-                let command_ns = if leads { self.flash.command_ns() } else { 0 };
-                command_ns + self.flash.channel_ns(stage, state.page_codewords)
-            };
-            self.count_page(operation, (op, purpose), charge, (leads, transfer_ns));
-        }
-        if self.account.is_observed() {
-            let event = self.command_done(set, die, operation);
-            self.account.tell(&event);
-        }
-    }
-
-    /// Counts the work on a page of an operation that is over; `leads` is whether it counts as one.
-    #[inline]
-    fn count_page(
-        &mut self,
-        operation: &Operation,
-        (op, purpose): (Op, Purpose),
-        charge: Option<RequestId>,
-        (leads, transfer_ns): (bool, u64),
-    ) {
-        let phase = self.phase();
-        let arrays = Work::of_arrays(&self.settings.geometry, op, 1, operation.array);
-        let work = Work { ops: u64::from(leads), transfer_ns, ..arrays };
-        self.account.worked(phase, (op.into(), purpose), charge, &work);
-        if operation.retries > 0 {
-            let again = work.times(operation.retries.into());
-            self.account.worked(phase, (ArrayWork::Retry, purpose), charge, &again);
-        }
-    }
-
-    fn command_done(&self, set: SetId, die: DieId, operation: &Operation) -> CommandDone {
-        let state = &self.sets[set];
-        let stage = self.sets.stage(set);
-        CommandDone {
-            command: self.command_name(set),
-            op: stage.op(),
-            purpose: stage.purpose(state.copies_map, state.levels),
-            lpn: stage.is_data().then_some(state.lpn.get()),
-            die,
-            ppn: state.ppn.map(flashyard_core::units::Ppn::get),
-            queue: self.queue_name(set),
-            key: state.key,
-            enqueued: state.enqueued,
-            start: state.started,
-            end: self.now,
-            rekeys: state.rekeys,
-            retries: operation.retries,
-        }
-    }
-
     /// What a command changes when it completes.
     fn take_effect(&mut self, set: SetId) {
         let state = &self.sets[set];
@@ -204,7 +139,7 @@ impl Device {
             Stage::Writeback | Stage::RewriteProgram => {
                 let (page, ppn) = (state.map_page, state.ppn.expect("has a page"));
                 if self.account.follows_units() {
-                    self.tell_map_written(set, page, ppn);
+                    self.teller().tell_map_written(set, page, ppn);
                 }
                 self.ftl.map_written(page, ppn, set);
                 self.account.map_page_written(set);
@@ -216,13 +151,12 @@ impl Device {
                 self.commit_write(set);
             }
             Stage::Read => {
-                let (request, page) = (state.owner(), state.page);
+                let (order, page) = (state.order, state.page);
                 if self.settings.keys.buffer.read_allocate != ReadAllocate::Never {
                     self.allocate_read(set);
                 }
                 let errors = self.read_errors(set);
                 if self.account.is_checked() {
-                    let order = self.host[request].order;
                     self.account.read_over(order, page, errors);
                 }
             }
@@ -259,7 +193,7 @@ impl Device {
     /// The data of a write is on flash: it counts unless a later change has been committed.
     fn commit_write(&mut self, set: SetId) {
         if self.account.follows_units() {
-            self.tell_written(set);
+            self.teller().tell_written(set);
         }
         if self.ftl.is_raw() {
             return self.commit_raw_write(set);
@@ -268,9 +202,7 @@ impl Device {
         let ppn = state.ppn.expect("a program has a page");
         let number = self.sets.number(set);
         if self.account.is_checked() {
-            let writer = state.request;
-            let order = writer.map(|writer| self.host[writer].order);
-            self.account.programmed(order, ppn, state.lpn, number);
+            self.account.programmed(self.sets.order_of(set), ppn, state.lpn, number);
         }
         if state.superseded {
             return;
@@ -286,8 +218,7 @@ impl Device {
     fn commit_raw_write(&mut self, set: SetId) {
         let number = self.sets.take_number();
         let state = &self.sets[set];
-        let (ppn, order) =
-            (state.ppn.expect("a program has a page"), self.host[state.owner()].order);
+        let (ppn, order) = (state.ppn.expect("a program has a page"), state.order);
         if self.account.is_checked() {
             self.account.programmed(Some(order), ppn, state.lpn, number);
         }
@@ -299,13 +230,13 @@ impl Device {
     fn host_erase_over(&mut self, set: SetId) {
         let number = self.sets.take_number();
         let state = &self.sets[set];
-        let (first, order) = (state.lpn, self.host[state.owner()].order);
+        let (first, order) = (state.lpn, state.order);
         let geometry = self.settings.geometry;
         let block = geometry.block_of(state.ppn.expect("an erase has a block"));
         let erased = self.ftl.erased_by_host(block);
         self.account.erased(erased.block);
         if self.account.follows_units() {
-            self.tell_erased(set, erased);
+            self.teller().tell_erased(set, erased);
         }
         if self.account.is_checked() {
             for unit in first.get()..first.get() + geometry.units_per_block() {
@@ -332,7 +263,7 @@ impl Device {
             self.sets.remove(set);
             return self.release_charge(charge);
         };
-        self.close_segment(set);
+        self.ledger().close_segment(set);
         if self.account.is_followed() {
             self.tell_set_over(set, line);
         }
@@ -359,15 +290,25 @@ impl Device {
         }
     }
 
+    /// Tells observers that a set is over, and whether that frees the line that it has flushed.
+    #[cold]
+    fn tell_set_over(&mut self, set: SetId, line: Option<LineId>) {
+        let frees_line = line.is_some_and(|line| {
+            let line = self.line(line);
+            !line.is_dirty() && !line.is_flushing()
+        });
+        self.teller().tell_set_over(set, frees_line);
+    }
+
     fn commit_trim(&mut self, set: SetId) {
         let Set { lpn, superseded, .. } = self.sets[set];
         if self.account.is_checked() {
-            let order = self.host[self.sets[set].owner()].order;
+            let order = self.sets[set].order;
             self.account.trimmed(order, lpn, self.sets.number(set));
         }
         if !superseded {
             if self.account.follows_units() {
-                self.tell_trimmed(set);
+                self.teller().tell_trimmed(set);
             }
             self.ftl.trim(lpn);
             self.ftl.trim_committed(lpn, self.sets.number(set), &self.sets);

@@ -12,7 +12,7 @@ use crate::ftl::Plan;
 use crate::ftl::line_cache::Lookup;
 use crate::handle::{LineId, SetId};
 use crate::host::Timer;
-use crate::observe::FlushTrigger;
+use crate::observe::{FlushTrigger, OwnCause};
 use crate::sets::{Mode, Set, Stage};
 use flashyard_core::units::{Lpn, PlaneId, Time};
 
@@ -133,6 +133,16 @@ impl Device {
         together.clear();
         self.work.together = together;
         batch.outcome
+    }
+
+    /// Tells observers of a flush; a write whose own program carries the line is not one.
+    #[cold]
+    fn tell_flush(&mut self, set: SetId, trigger: FlushTrigger) {
+        if self.sets[set].request.is_none() {
+            let charged = self.order_of(self.sets[set].charge);
+            let plane = self.sets.plane(set);
+            self.teller().tell_own_work(set, plane, OwnCause::Flush(trigger), charged);
+        }
     }
 
     /// The line that is flushed next, of those that begin to be flushed together.

@@ -119,7 +119,7 @@ impl Device {
     /// Waiting host reads of other units of the page. Units that were never written are read where
     /// striping puts them: those of a run that fills a page are read together.
     fn read_neighbours(&mut self, head: SetId, ppn: Option<Ppn>, last: &mut SetId) {
-        let (units, die) = (self.settings.geometry.units_per_page, self.current_die(head));
+        let (units, die) = (self.settings.geometry.units_per_page, self.sets.die(head));
         let place = ppn.map_or(self.sets[head].lpn.get(), Ppn::get);
         let first = place / units * units;
         for other in (first..first + units).filter(|other| *other != place) {
@@ -147,7 +147,7 @@ impl Device {
         self.sets.reads_of(lpn).find(|&set| {
             self.sets[set].mode == Mode::Queued
                 && self.sets.stage(set) == Stage::Read
-                && self.current_die(set) == die
+                && self.sets.die(set) == die
         })
     }
 

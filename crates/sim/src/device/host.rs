@@ -5,14 +5,6 @@ use crate::handle::RequestId;
 use crate::host::Timer;
 
 impl Device {
-    /// Fetches requests as long as there are any and places for them.
-    #[inline]
-    pub(super) fn fetch(&mut self) {
-        while let Some(handle) = self.host.fetch(self.now) {
-            self.send(handle);
-        }
-    }
-
     /// A request sets out for the device.
     #[inline]
     pub(super) fn send(&mut self, handle: RequestId) {

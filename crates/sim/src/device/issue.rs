@@ -9,14 +9,10 @@ use super::{Device, SimError};
 use crate::flash::Accepts;
 use crate::ftl::Binding;
 use crate::handle::{RequestId, SetId};
-use crate::observe::{CommandName, Queued};
 use crate::sets::{Mode, Place, Stage};
 use flashyard_core::command::{Op, Purpose, StreamId};
 use flashyard_core::policy::{CommandPolicy, CommandView, Placement, RequestView};
 use flashyard_core::units::{DieId, PlaneId, Ppn, Span, Time};
-
-/// The queue names of garbage collection, reads and erases before programs.
-const GC_QUEUES: &[&str] = &["GC-RCQ", "GC-PCQ"];
 
 /// What a command that is about to start gets.
 pub(super) enum Bound {
@@ -48,11 +44,11 @@ impl Device {
             self.take_slot(set);
         }
         let now = self.now;
-        self.enter(set, Mode::Queued);
+        self.ledger().enter(set, Mode::Queued);
         let state = &mut self.sets[set];
         state.enqueued = now;
         state.rekeys = 0;
-        let die = self.current_die(set);
+        let die = self.sets.die(set);
         let (placement, in_gc_queue) = self.placement(set, die, now);
         self.insert(set, die, &placement, in_gc_queue, false);
         if let Some(request) = self.sets[set].request {
@@ -89,14 +85,7 @@ impl Device {
             self.queues.stir(die);
         }
         if self.account.is_observed() {
-            let event = Queued {
-                at: self.now,
-                moved,
-                command: self.command_name(set),
-                queue: self.queue_name(set),
-                key: placement.key,
-            };
-            self.account.tell(&event);
+            self.teller().tell_queued(set, moved);
         }
     }
 
@@ -161,7 +150,7 @@ impl Device {
         let urgent = self.ftl.is_paced() || self.ftl.is_urgent(self.sets.plane(set));
         let bypasses = state.in_gc_queue && urgent;
         let cost = if leads { self.sets.nominal(stage) } else { Span::ZERO };
-        let place = (self.current_die(set), set);
+        let place = (self.sets.die(set), set);
         self.queues.command_leaves(place, (cost, bypasses), stage.op(), self.now);
     }
 
@@ -171,7 +160,7 @@ impl Device {
         if self.sets[set].mode != Mode::Queued {
             return;
         }
-        let die = self.current_die(set);
+        let die = self.sets.die(set);
         let (mut placement, in_gc_queue) = self.placement(set, die, self.sets[set].enqueued);
         let state = &self.sets[set];
         let place = (placement.queue, placement.key, in_gc_queue);
@@ -189,7 +178,7 @@ impl Device {
     }
 
     pub(super) fn take_from_queue(&mut self, set: SetId) -> Option<Time> {
-        self.leave_queue(set, self.current_die(set))
+        self.leave_queue(set, self.sets.die(set))
     }
 
     /// Takes the current command of a set, which waits for this die, out of its queue.
@@ -347,10 +336,10 @@ impl Device {
     /// own plane full.
     pub(super) fn follow(&mut self, set: SetId, plane: PlaneId) {
         self.take_from_queue(set);
-        self.close_and_rest(set);
+        self.ledger().close_and_rest(set);
         self.sets.move_to(set, plane);
-        self.enter(set, Mode::Queued);
-        let die = self.current_die(set);
+        self.ledger().enter(set, Mode::Queued);
+        let die = self.sets.die(set);
         let (placement, in_gc_queue) = self.placement(set, die, self.sets[set].enqueued);
         self.insert(set, die, &placement, in_gc_queue, true);
     }
@@ -436,23 +425,11 @@ impl Device {
         let rule = self.ftl.broken_rule(state.lpn).expect("it has been refused for that");
         let (ppn, geometry) = (Ppn::new(state.lpn.get()), &self.settings.geometry);
         self.failed.get_or_insert(SimError::BrokenRule {
-            order: self.host[state.owner()].order,
+            order: state.order,
             die: geometry.die_of(ppn).get(),
             block: geometry.block_of(ppn).get() % (geometry.planes * geometry.blocks_per_plane),
             page: geometry.page_in_block(ppn),
             rule,
         });
-    }
-
-    pub(super) fn command_name(&self, set: SetId) -> CommandName {
-        let state = &self.sets[set];
-        let request = state.request.map(|request| self.host[request].order);
-        CommandName { request, page: state.page, stage: self.sets.stage(set).name() }
-    }
-
-    pub(super) fn queue_name(&self, set: SetId) -> &'static str {
-        let state = &self.sets[set];
-        let names = if state.in_gc_queue { GC_QUEUES } else { self.queues.policy().queue_names() };
-        names[usize::from(state.queue)]
     }
 }

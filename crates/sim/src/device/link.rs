@@ -20,7 +20,7 @@ impl Device {
     /// The data of a page access crosses the link from now on. Returns whether that takes time;
     /// [`Timer::Linked`] then says when it has.
     pub(super) fn crosses_link(&mut self, set: SetId) -> bool {
-        self.enter(set, Mode::Linking);
+        self.ledger().enter(set, Mode::Linking);
         let back = !self.sets[set].changes;
         let over = self.host.carry(back, self.sectors_to_carry(set), self.now);
         self.link_carries(self.sets[set].owner());
@@ -58,13 +58,13 @@ impl Device {
         if self.sets.stage(set) == Stage::Link {
             self.link_passed(set);
         } else {
-            self.enter(set, Mode::Buffered);
+            self.ledger().enter(set, Mode::Buffered);
             self.access(set);
         }
     }
 
     fn link_passed(&mut self, set: SetId) {
-        self.close_and_rest(set);
+        self.ledger().close_and_rest(set);
         self.sets.complete_and_list(set);
         self.go_on(set);
         self.work.ready_is_due = true;

@@ -15,25 +15,19 @@ mod buffer;
 mod buffer_contents;
 mod bus;
 mod delays;
-mod explain;
 mod finish;
 mod flush;
-pub mod footprint;
 mod gather;
 mod host;
 mod issue;
 mod link;
 mod own;
 mod pages;
-mod phase;
 mod results;
 mod save;
 mod step;
-mod tell;
-mod tell_units;
 mod translate;
 mod upkeep;
-mod view;
 
 use crate::account::Account;
 pub use crate::account::{PhaseReport, Share, Utilisation};
@@ -47,20 +41,22 @@ use crate::ftl::{Ftl, Todo};
 use crate::handle::{RequestId, SetId};
 use crate::host::Host;
 use crate::initial::{self, progress::Building};
+use crate::ledger::{Ledger, Teller};
 use crate::metrics::counters::Phase;
 use crate::observe::Observer;
 use crate::parts::layer::Shape;
 use crate::parts::log::AnyLayer;
 use crate::parts::policy::{HostRule, Policy};
+pub use crate::phases::PhaseKeys;
 use crate::queues::Queues;
 use crate::random::BitErrors;
 use crate::sets::{Set, Sets, Stage};
+use crate::view::View;
 use delays::Split;
 use flashyard_core::request::{Flags, Request};
-use flashyard_core::units::{DieId, Lpn, PlaneId, Span, Time};
-pub use phase::PhaseKeys;
-pub(crate) use phase::{Driving, Running};
+use flashyard_core::units::{Lpn, PlaneId, Span, Time};
 use std::fmt;
+pub(crate) use step::Unmeasured;
 pub use upkeep::Upkeep;
 
 /// The simulated device.
@@ -110,8 +106,6 @@ struct Work {
     added: Vec<SetId>,
     /// Sets that have inherited a rank.
     changed: Vec<SetId>,
-    /// Sets that wait for one another in a row.
-    chain: Vec<SetId>,
     /// Bus requests under way, where there is a time series.
     transfers: Vec<(Time, Time)>,
     /// Flushes that begin together.
@@ -125,8 +119,8 @@ struct Work {
 impl Work {
     /// Makes room for so many sets.
     fn grow(&mut self, sets: usize) {
-        let Self { done, woken, added, changed, chain, .. } = self;
-        for list in [done, woken, added, changed, chain] {
+        let Self { done, woken, added, changed, .. } = self;
+        for list in [done, woken, added, changed] {
             list.reserve(sets);
         }
     }
@@ -222,7 +216,7 @@ impl Device {
     /// Calls `observer` for every event of the run.
     pub fn observe(&mut self, mut observer: Box<dyn Observer>) {
         if observer.follows_units() {
-            self.tell_units(observer.as_mut());
+            self.teller().tell_units(observer.as_mut());
         }
         if observer.follows() {
             self.flash.note_transfers();
@@ -293,7 +287,8 @@ impl Device {
         self.ftl.preload_map(&lines).map_err(SimError::InitialLines)
     }
 
-    fn arrive(&mut self, request: &Request, lane: usize) -> Result<(), SimError> {
+    /// A request of a stream arrives.
+    fn request_arrives(&mut self, request: &Request, lane: usize) -> Result<(), SimError> {
         let order = self.host.arrived();
         SimError::check_arrival(request, order, self.settings.capacity_sectors())?;
         let (first, pages) = self.settings.pages_of(request);
@@ -323,9 +318,36 @@ impl Device {
         }
     }
 
-    /// The die of the current command of a set.
-    fn current_die(&self, set: SetId) -> DieId {
-        self.settings.geometry.die_of_plane(self.sets.plane(set))
+    /// What a host policy sees.
+    fn view(&self) -> View<'_> {
+        View {
+            now: self.now,
+            settings: &self.settings,
+            sets: &self.sets,
+            queues: &self.queues,
+            flash: &self.flash,
+            ftl: &self.ftl,
+            buffer: self.buffer.as_deref(),
+            host: &self.host,
+        }
+    }
+
+    /// What is lent to the ledger.
+    #[inline]
+    fn ledger(&mut self) -> Ledger<'_> {
+        Ledger {
+            now: self.now,
+            sets: &mut self.sets,
+            flash: &self.flash,
+            account: &mut self.account,
+        }
+    }
+
+    /// What is lent to those who tell observers.
+    #[cold]
+    fn teller(&mut self) -> Teller<'_> {
+        let Self { now, sets, flash, account, queues, ftl, .. } = self;
+        Teller { ledger: Ledger { now: *now, sets, flash, account }, queues, ftl }
     }
 
     /// Adds a set with these commands.

@@ -48,7 +48,7 @@ impl Device {
                 }
                 Todo::GoOn(set) => self.activate(set),
                 Todo::Open(set) => self.open(set),
-                Todo::Rest(set, mode) => self.enter(set, mode),
+                Todo::Rest(set, mode) => self.ledger().enter(set, mode),
                 Todo::Wait(set, stage, wait) => self.sets.connect(wait, set, stage),
                 Todo::HandOn(set) => self.hand_on_ranks(&[set], None),
                 Todo::Search(plane, span) => {
@@ -61,7 +61,8 @@ impl Device {
                 Todo::GivenUp(valid, levels) => self.account.gc_given_up(valid, levels),
                 Todo::Merging { plane, kinds, charge } => {
                     if self.account.is_followed() {
-                        self.tell_merges(plane, kinds, charge);
+                        let request = self.live_order(charge);
+                        self.teller().tell_merges(plane, kinds, request);
                     }
                 }
                 Todo::Copied(set, copy) => self.unit_copied(set, &copy),
@@ -81,6 +82,16 @@ impl Device {
         request.map(|request| (request, self.host[request].order))
     }
 
+    /// The order of arrival of a request that is not over.
+    fn live_order(&self, charge: Charge) -> Option<u64> {
+        self.order_of(charge.and_then(|request| self.host.live(request)))
+    }
+
+    /// The order of arrival of a request.
+    pub(super) fn order_of(&self, request: Option<RequestId>) -> Option<u64> {
+        request.map(|request| self.host[request].order)
+    }
+
     /// The translation layer has made a set.
     fn own_set_made(&mut self, set: SetId, charge: Charge, plane: PlaneId, cause: OwnCause) {
         self.follow_sets();
@@ -91,7 +102,8 @@ impl Device {
         self.sets[set].charge = charge;
         self.account.own_work_begun();
         if self.account.is_followed() {
-            self.tell_own_work(set, plane, cause);
+            let charged = self.order_of(self.sets[set].charge);
+            self.teller().tell_own_work(set, plane, cause, charged);
         }
     }
 
@@ -105,14 +117,15 @@ impl Device {
         let levels = begun.trigger == Trigger::Wear;
         self.account.gc_started(begun.valid, begun.searches, levels);
         if self.account.is_followed() {
-            self.tell_job(begun);
+            let request = self.live_order(begun.charge);
+            self.teller().tell_job(begun, request);
         }
     }
 
     fn unit_copied(&mut self, set: SetId, copy: &Copied) {
         self.account.copied(copy.from, copy.to, copy.lpn);
         if self.account.follows_units() {
-            self.tell_copied(set, copy);
+            self.teller().tell_copied(set, copy);
         }
         if !copy.current {
             self.account.copies_superseded(1);
@@ -124,10 +137,10 @@ impl Device {
     fn block_erased(&mut self, set: SetId, erased: Erased) {
         self.account.erased(erased.block);
         if self.account.follows_units() {
-            self.tell_erased(set, erased);
+            self.teller().tell_erased(set, erased);
         }
         if self.account.is_followed() {
-            self.tell_free_blocks();
+            self.teller().tell_free_blocks();
         }
         if erased.worn_out {
             self.account.worn_out(erased.block);
@@ -163,7 +176,7 @@ impl Device {
             Room::Elsewhere(other) => self.follow(set, other),
             Room::None | Room::Awaited => {
                 self.take_from_queue(set);
-                let (place, op) = ((self.current_die(set), set), self.sets.stage(set).op());
+                let (place, op) = ((self.sets.die(set), set), self.sets.stage(set).op());
                 self.queues.tell(Happened::Withdrawn, place, op, self.now);
                 self.carry_out(from);
                 if room == Room::None {
@@ -171,7 +184,7 @@ impl Device {
                     return;
                 }
                 self.account.room_awaited();
-                self.enter(set, Mode::Waiting);
+                self.ledger().enter(set, Mode::Waiting);
                 self.hand_on_ranks(&[set], None);
             }
         }

@@ -2,9 +2,7 @@
 
 use super::Device;
 use crate::config::Admission;
-use crate::handle::{LineId, RequestId};
-use flashyard_core::host::HostAnswer;
-use flashyard_core::request::RequestOp;
+use crate::handle::RequestId;
 
 impl Device {
     /// Starts a page access of the request at `place`, or an earlier access of that page by another
@@ -13,7 +11,7 @@ impl Device {
         let picked = place;
         let (place, page) = self.host.earliest_access(place, page);
         let handle = self.host.at(place);
-        let held = self.starts_whole(handle) || self.page_is_under_way(handle, page);
+        let held = self.starts_whole(handle) || self.view().page_is_under_way(handle, page);
         let replaced = held || place != picked;
         if self.host.hold_back(self.host.at(picked), replaced) && replaced {
             self.account.pick_replaced();
@@ -43,7 +41,7 @@ impl Device {
             return;
         }
         let Some(handle) = self.host.oldest() else { return };
-        if !self.lacks_line(handle) {
+        if !self.view().lacks_line(handle) {
             return self.end_line_wait(handle);
         }
         let now = self.now;
@@ -52,18 +50,6 @@ impl Device {
             request.flush_since = Some(now);
             self.account.buffer_stalled();
         }
-    }
-
-    fn lacks_line(&self, handle: RequestId) -> bool {
-        let request = &self.host[handle];
-        let Some(page) = self.host.unstarted_page(handle, 0) else { return false };
-        let writes = request.request.op == RequestOp::Write && !self.starts_whole(handle);
-        let lines = self.buffer.as_ref().map(|buffer| buffer.lines());
-        writes
-            && request.stalled_since.is_none()
-            && lines.is_some_and(|lines| {
-                !lines.has_room() && lines.find(self.host.page_lpn(handle, page)).is_none()
-            })
     }
 
     fn end_line_wait(&mut self, handle: RequestId) {
@@ -75,61 +61,5 @@ impl Device {
     /// Whether a request is never started page by page.
     fn starts_whole(&self, handle: RequestId) -> bool {
         self.host[handle].request.starts_whole()
-    }
-
-    /// A user's own host policy may answer what cannot be done.
-    ///
-    /// # Panics
-    ///
-    /// If it does.
-    pub(super) fn check_answer(&self, answer: HostAnswer) {
-        let (place, page) = match answer {
-            HostAnswer::Wait => return,
-            HostAnswer::Start(place) => (place, None),
-            HostAnswer::StartPage { place, page } => (place, Some(page)),
-            HostAnswer::Flush(line) => {
-                let lines = self.buffer.as_ref().map(|buffer| buffer.lines());
-                let known = LineId::from_raw(line);
-                let dirty = lines.zip(known).is_some_and(|(lines, line)| lines.is_dirty(line));
-                assert!(dirty, "the host policy flushes line {line}, which is not dirty");
-                return self.check_by_pages();
-            }
-        };
-        let waiting = self.host.waiting();
-        assert!(place < waiting, "the host policy starts request {place} of {waiting} that wait");
-        let in_order = place == 0 || !self.host.policy().in_order();
-        assert!(in_order, "the host policy is `in_order`, but starts request {place}, not 0");
-        let handle = self.host.at(place);
-        let Some(page) = page else {
-            let parts = self.host[handle].translated;
-            assert!(
-                parts == 0,
-                "the host policy starts request {place}, of which it has started {parts} pages"
-            );
-            return;
-        };
-        self.check_by_pages();
-        let request = self.host[handle].request;
-        assert!(
-            !self.starts_whole(handle),
-            "the host policy starts page {page} of {request:?}, which only starts whole"
-        );
-        let pages = self.host[handle].pages;
-        assert!(
-            self.host.unstarted_page(handle, page) == Some(page),
-            "the host policy starts page {page} of request {place}, which has {pages}, or again"
-        );
-    }
-
-    fn check_by_pages(&self) {
-        let by_pages = self.host.policy().by_pages();
-        assert!(by_pages, "the host policy starts a page or flushes, but is not `by_pages`");
-    }
-
-    /// Whether another request has an access of the same page under way, where one of the two
-    /// changes it.
-    pub(super) fn page_is_under_way(&self, handle: RequestId, page: u32) -> bool {
-        let lpn = self.host.page_lpn(handle, page);
-        self.sets.is_accessed(lpn, handle, !self.host[handle].is_read())
     }
 }

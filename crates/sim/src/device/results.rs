@@ -2,11 +2,12 @@
 
 use super::upkeep::Upkeep;
 use super::{Device, SimError};
-use crate::account::{EndState, FtlFigures, Passed, Usage};
+use crate::account::{EndState, FtlFigures, Passed};
 use crate::flash::Flash;
 use crate::ftl::Ftl;
 use crate::initial;
 use crate::parts::memory::Footprint;
+use crate::phases::Machine;
 use crate::report::{BusReport, Report, Wear};
 use crate::sleep::{Load, Stretch};
 use flashyard_core::units::Time;
@@ -158,14 +159,6 @@ impl Device {
     pub(super) fn see_accesses(&mut self) {
         let phase = self.phase();
         self.account.see_accesses(self.now, phase, || self.ftl.merges());
-    }
-
-    /// The work that dies and channels have done until now.
-    pub(super) fn usage(&self) -> Usage {
-        Usage {
-            dies: self.flash.worked(self.now).collect(),
-            channels: self.flash.carried(self.now).collect(),
-        }
     }
 }
 

@@ -80,6 +80,7 @@ impl Device {
         let state = &mut self.sets[set];
         (state.request, state.charge, state.page, state.lpn) =
             (Some(handle), Some(handle), page, lpn);
+        state.order = self.host[handle].order;
         self.host.charge_until(self.now, handle, &mut self.sets.track_mut(set).parts);
         set
     }
@@ -296,10 +297,9 @@ impl Device {
 
     /// Enters a new set into the map cache, the index by LPN and the graph.
     pub(super) fn enlist(&mut self, set: SetId, plan: &Plan) {
-        let Set { lpn, changes, request, .. } = self.sets[set];
+        let Set { lpn, changes, .. } = self.sets[set];
         if self.account.is_checked() {
-            if let Some(request) = request {
-                let order = self.host[request].order;
+            if let Some(order) = self.sets.order_of(set) {
                 self.account.translated(order, lpn, changes);
             }
             if changes && plan.lookup.is_some() {

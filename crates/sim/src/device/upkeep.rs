@@ -1,6 +1,7 @@
 //! Upkeep: work between phases or after the run, on every plane, to its end.
 
 use super::{Device, SimError};
+use crate::phases::Machine;
 use flashyard_core::units::Time;
 
 /// Work that nobody has asked for yet.
@@ -37,6 +38,16 @@ impl Device {
         self.see_accesses();
         self.account.end_maintenance(start, self.now);
         Ok(())
+    }
+
+    /// Ends the jobs that pacing has left to rest, at the end of a phase.
+    pub(super) fn end_resting_jobs(&mut self) -> Result<(), SimError> {
+        self.be_awake();
+        let mut goes_on = false;
+        for plane in self.ftl.planes() {
+            goes_on |= self.let_ftl(|ftl, lent| ftl.end_resting_job(plane, lent));
+        }
+        if goes_on { self.drain() } else { Ok(()) }
     }
 
     /// Merges every log block, piece by piece on all planes.

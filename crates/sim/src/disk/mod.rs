@@ -21,7 +21,7 @@ mod ranges;
 mod report;
 mod requests;
 
-pub(crate) use phase::{Driving, Running};
+pub(crate) use phase::Kept;
 
 use crate::account::{Account, FtlFigures, Passed};
 use crate::config::{DiskKeys, Settings};

@@ -59,13 +59,6 @@ pub(super) fn sectors_of(request: &Request) -> (u64, u64) {
 }
 
 impl Disk {
-    /// Fetches requests as long as there are any and places for them.
-    pub(super) fn fetch(&mut self) {
-        while let Some(handle) = self.host.fetch(self.now) {
-            self.send(handle);
-        }
-    }
-
     /// A request sets out for the disk.
     pub(super) fn send(&mut self, handle: RequestId) {
         if self.host.send(handle, self.now) {

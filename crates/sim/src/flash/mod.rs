@@ -19,7 +19,7 @@ use crate::handle::SetId;
 use crate::sets::track::{DIE_ACCOUNTS, DIE_POWER};
 use crate::sets::{Operation, Place, STAGE_KINDS, Stage};
 use bus::Bus;
-pub(crate) use bus::Request;
+pub(crate) use bus::{Carried, Request};
 pub(crate) use channel::{Channel, Transfer};
 pub(crate) use die::Die;
 use flashyard_core::bus::policy::BusPolicyName;

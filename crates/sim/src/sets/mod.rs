@@ -197,7 +197,7 @@ impl Sets {
     pub(crate) fn add_read(
         &mut self,
         now: Time,
-        request: RequestId,
+        (request, order): (RequestId, u64),
         (page, lpn): (u32, Lpn),
         (plane, die): (PlaneId, DieId),
     ) -> Option<SetId> {
@@ -210,6 +210,7 @@ impl Sets {
         let slot = &mut self.list[set.index()];
         *slot = Set {
             request: Some(request),
+            order,
             charge: Some(request),
             page,
             lpn,
@@ -295,6 +296,12 @@ impl Sets {
         self.list[set.index()].stages[stage as usize].1 = plane;
     }
 
+    /// The place of the request of a set in the order of arrival.
+    #[inline]
+    pub(crate) fn order_of(&self, set: SetId) -> Option<u64> {
+        self[set].request.map(|_| self[set].order)
+    }
+
     /// The current command of a set.
     #[inline]
     pub(crate) fn stage(&self, set: SetId) -> Stage {
@@ -305,6 +312,18 @@ impl Sets {
     #[inline]
     pub(crate) fn plane(&self, set: SetId) -> PlaneId {
         self[set].plane
+    }
+
+    /// The die of the current command of a set.
+    #[inline]
+    pub(crate) fn die(&self, set: SetId) -> DieId {
+        self.geometry().die_of_plane(self[set].plane)
+    }
+
+    /// The geometry of the device.
+    #[inline]
+    pub(crate) const fn geometry(&self) -> &Geometry {
+        self.slots.geometry()
     }
 
     /// The commands of a set and the planes that they run on.
@@ -368,6 +387,7 @@ impl Sets {
         nodes.resize(count, Node::VACANT);
         edges.resize(edges.len().max(2 * count), Edge::VACANT);
         self.ready.reserve(count);
+        self.rows.reserve(count);
         self.slots.reserve(count);
         self.grow_index(count);
     }

@@ -27,9 +27,16 @@ struct Row {
 pub(super) struct Rows {
     list: Vec<Row>,
     free: Vec<u32>,
+    /// A list of sets for a walk along waits; empty between walks.
+    walk: Vec<SetId>,
 }
 
 impl Rows {
+    /// Makes room for so many sets.
+    pub(super) fn reserve(&mut self, sets: usize) {
+        self.walk.reserve(sets);
+    }
+
     fn add(&mut self, row: Row) -> u32 {
         if let Some(place) = self.free.pop() {
             self.list[place as usize] = row;
@@ -41,6 +48,16 @@ impl Rows {
 }
 
 impl Sets {
+    /// An empty list of sets, for a walk along what they wait for.
+    pub(crate) fn begin_walk(&mut self) -> Vec<SetId> {
+        std::mem::take(&mut self.rows.walk)
+    }
+
+    /// The walk is over, and its list empty.
+    pub(crate) fn end_walk(&mut self, list: Vec<SetId>) {
+        self.rows.walk = list;
+    }
+
     /// The head of the row that a set is a member of, if it is one.
     #[inline]
     pub(crate) fn head_of(&self, set: SetId) -> Option<SetId> {

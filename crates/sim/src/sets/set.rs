@@ -37,6 +37,8 @@ pub(crate) enum Mode {
 pub(crate) struct Set {
     /// The request that it belongs to; none for the device's own work.
     pub(crate) request: Option<RequestId>,
+    /// The place of that in the order of arrival.
+    pub(crate) order: u64,
     /// The request that its work is charged to.
     pub(crate) charge: Option<RequestId>,
     /// The page access, counted inside the request.
@@ -110,6 +112,7 @@ impl Set {
     /// A set of no request.
     pub(crate) const VACANT: Self = Self {
         request: None,
+        order: 0,
         charge: None,
         page: 0,
         stages: [(Stage::Barrier, PlaneId::new(0)); STAGES],

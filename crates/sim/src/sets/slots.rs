@@ -67,6 +67,12 @@ impl Asked {
 }
 
 impl Slots {
+    /// The geometry of the device.
+    #[inline]
+    pub(super) const fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
     pub(super) fn new(geometry: &Geometry, keys: &QueueKeys) -> Self {
         let of_dies = vec![0; geometry.dies() as usize];
         let (geometry, keys, waiting) = (*geometry, *keys, VecDeque::new());

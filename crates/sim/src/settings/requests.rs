@@ -1,6 +1,6 @@
 //! Which units and sectors of them a request touches.
 
-use crate::config::{Settings, Transfer};
+use crate::config::{Acknowledge, Settings, Transfer};
 use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 use flashyard_core::units::Lpn;
 
@@ -73,5 +73,17 @@ impl Settings {
         let covered = self.covered(request, lpn);
         let unit = u64::from(self.geometry.unit_sectors());
         covered.end.saturating_sub(covered.start) < unit
+    }
+
+    /// Whether a write with these flags is answered only when its program is over.
+    pub(crate) fn is_durable(&self, flags: Flags) -> bool {
+        let keys = &self.keys.buffer;
+        keys.acknowledge == Acknowledge::Program || (keys.volatile && flags.has(Flags::FUA))
+    }
+
+    /// Whether there is a write buffer whose contents outlive a loss of power, as what is on flash
+    /// does.
+    pub(crate) const fn keeps_writes(&self) -> bool {
+        self.buffer_units > 0 && !self.keys.buffer.volatile
     }
 }

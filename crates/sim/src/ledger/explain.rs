@@ -5,24 +5,25 @@
 //! one is charged with what that one spends its time on; it remembers the other's account when the
 //! wait begins and takes the difference when it ends.
 
-use super::Device;
+use super::Ledger;
 use crate::handle::SetId;
+use crate::observe::{Doing, Piece};
 use crate::sets::charge::Ran;
 use crate::sets::track::{ACCOUNTS, BUS, DIE, OTHER, OWN, Track};
 use crate::sets::{Mode, Operation};
-use flashyard_core::units::Time;
+use flashyard_core::units::{DieId, Span, Time};
 
 /// Waits along which an account is followed before a further one is the first of a row.
 const LONG: u8 = 8;
 
-impl Device {
+impl Ledger<'_> {
     /// Ends the current segment of a set's account and begins the next in `mode`.
     #[inline]
-    pub(super) fn enter(&mut self, set: SetId, mode: Mode) {
+    pub(crate) fn enter(&mut self, set: SetId, mode: Mode) {
         self.close_segment(set);
         match mode {
             Mode::Queued | Mode::Suspended => {
-                let busy = self.flash.busy(self.current_die(set), self.now);
+                let busy = self.flash.busy(self.sets.die(set), self.now);
                 self.sets.track_mut(set).base[DIE..=BUS].copy_from_slice(&busy);
             }
             Mode::Waiting => {
@@ -49,23 +50,23 @@ impl Device {
         let steps = if waits { self.sets.track(source).steps.saturating_add(1) } else { 0 };
         self.sets.track_mut(set).steps = steps;
         if steps >= LONG && self.sets.may_join(set, source) {
-            let account = self.account(self.sets.head_of(source).unwrap_or(source));
+            let account = self.account_of(self.sets.head_of(source).unwrap_or(source));
             self.sets.join_row(set, source, &account);
         } else {
-            self.sets.track_mut(set).base = self.account(source);
+            self.sets.track_mut(set).base = self.account_of(source);
         }
     }
 
     /// When a set stops waiting, its wait is charged now, while the set that it waited for still
     /// exists; it is woken later at this instant.
-    pub(super) fn charge_passed(&mut self) {
+    pub(crate) fn charge_passed(&mut self) {
         for at in 0..self.sets.ready().len() {
             self.charge_wait(self.sets.ready()[at]);
         }
     }
 
     /// Charges a set that has lost a wait, if it waited; it is woken later at this instant.
-    pub(super) fn charge_wait(&mut self, set: SetId) {
+    pub(crate) fn charge_wait(&mut self, set: SetId) {
         if self.sets[set].mode != Mode::Waiting {
             return;
         }
@@ -77,6 +78,11 @@ impl Device {
         }
     }
 
+    /// Ends the current segment of a set's account; until it enters the next mode no time passes.
+    pub(crate) fn close_and_rest(&mut self, set: SetId) {
+        self.enter(set, Mode::Slotless);
+    }
+
     /// A segment that has spent nothing begins.
     fn rest(&mut self, set: SetId, mode: Mode) {
         self.sets[set].mode = mode;
@@ -85,12 +91,12 @@ impl Device {
 
     /// Charges the time since the segment began.
     #[inline]
-    pub(super) fn close_segment(&mut self, set: SetId) {
+    pub(crate) fn close_segment(&mut self, set: SetId) {
         if self.sets.track(set).since < self.now {
             self.charge_segment(set);
         }
         if let Some(head) = self.sets.head_of(set) {
-            let account = self.account(head);
+            let account = self.account_of(head);
             self.sets.leave_row(set, &account);
         }
     }
@@ -104,13 +110,73 @@ impl Device {
         self.charge_now(set);
     }
 
+    /// Charges a segment in which some time has passed, and tells of it. `operation` is the one
+    /// that has just left its die, if that is what the set was on.
+    #[cold]
+    pub(crate) fn charge_told(&mut self, set: SetId, operation: Option<&Operation>) {
+        let running = match operation {
+            Some(operation) => Some(*operation),
+            None if self.sets[set].mode == Mode::Running => Some(*self.operation_of(set)),
+            None => None,
+        };
+        let track = self.sets.track(set);
+        let (from, reason, mut parts) = (track.since, track.reason, track.parts);
+        let doing = match self.sets[set].mode {
+            Mode::Slotless => Doing::Slot(self.sets.slot_limit(set)),
+            Mode::Waiting => Doing::Waits(self.awaited(set).get(), reason),
+            Mode::Firmware => Doing::Firmware,
+            Mode::Collecting => Doing::Collecting,
+            Mode::Lineless => Doing::Line,
+            Mode::Buffered => Doing::Buffer,
+            Mode::Linking => Doing::Link,
+            Mode::Queued | Mode::Suspended => Doing::Die,
+            Mode::Running => {
+                let operation = running.as_ref().expect("it is on a die");
+                Doing::Runs(self.channel_waits(set, operation))
+            }
+        };
+        match operation {
+            Some(operation) => self.charge_running(set, operation),
+            None => self.charge_now(set),
+        }
+        let charged = &self.sets.track(set).parts;
+        for (before, after) in parts.0.iter_mut().zip(&charged.0) {
+            *before = after - *before;
+        }
+        let command = self.command_name(set);
+        let (die, until) = (self.sets.die(set), self.now);
+        let event = Piece { set: set.get(), command, die, from, until, doing, parts };
+        self.account.tell(&event);
+    }
+
+    /// When a set that is on a die waited for the channel since its segment began.
+    fn channel_waits(&self, set: SetId, operation: &Operation) -> [(Time, Time); 2] {
+        let since = self.sets.track(set).since;
+        if self.flash.has_requests() {
+            let bus = self.running_time(set, operation).bus;
+            let until = since + Span::from_ns(bus);
+            return [(since, until), (until, until)];
+        }
+        let clip = |from: Time, until: Time| {
+            let from = from.max(since).min(self.now);
+            (from, until.min(self.now).max(from))
+        };
+        let before = clip(operation.began, operation.lead_from);
+        let behind = if operation.out_ns > 0 {
+            clip(operation.array_end, operation.out_from)
+        } else {
+            (self.now, self.now)
+        };
+        [before, behind]
+    }
+
     /// Charges a segment in which some time has passed.
     #[inline]
-    pub(super) fn charge_now(&mut self, set: SetId) {
+    pub(crate) fn charge_now(&mut self, set: SetId) {
         let elapsed = self.elapsed(set);
         match self.sets[set].mode {
             Mode::Queued | Mode::Suspended => {
-                let busy = self.flash.busy(self.current_die(set), self.now);
+                let busy = self.flash.busy(self.sets.die(set), self.now);
                 let ordered = self.flash.gate().is_some();
                 self.sets.track_mut(set).charge_queued(busy, elapsed, ordered);
             }
@@ -120,7 +186,7 @@ impl Device {
             }
             Mode::Waiting => {
                 let head = self.sets.head_of(set);
-                let account = self.account(head.unwrap_or_else(|| self.awaited(set)));
+                let account = self.account_of(head.unwrap_or_else(|| self.awaited(set)));
                 let spent = self.shared_segment(set, &account);
                 self.sets.track_mut(set).charge_waiting(&spent, elapsed);
             }
@@ -135,8 +201,9 @@ impl Device {
     }
 
     /// Ends the account of a command whose operation has just left its die.
-    #[inline]
-    pub(super) fn close_with(&mut self, set: SetId, operation: &Operation) {
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
+    pub(crate) fn close_with(&mut self, set: SetId, operation: &Operation) {
         if self.sets.track(set).since < self.now {
             if self.account.is_followed() {
                 self.charge_told(set, Some(operation));
@@ -149,7 +216,7 @@ impl Device {
 
     /// A command was on its die.
     #[inline]
-    pub(super) fn charge_running(&mut self, set: SetId, operation: &Operation) {
+    pub(crate) fn charge_running(&mut self, set: SetId, operation: &Operation) {
         let ran = self.running_time(set, operation);
         let is_data = self.sets.stage(set).is_data();
         self.sets.track_mut(set).charge_running(&ran, is_data);
@@ -157,8 +224,8 @@ impl Device {
 
     /// The account of a set as of now. Walks along the waits, of a row at once to its head, to a
     /// set that waits for nobody, or only since now, and back.
-    fn account(&mut self, set: SetId) -> [u64; ACCOUNTS] {
-        let mut chain = std::mem::take(&mut self.work.chain);
+    fn account_of(&mut self, set: SetId) -> [u64; ACCOUNTS] {
+        let mut chain = self.sets.begin_walk();
         let mut at = set;
         let mut segment = [0; ACCOUNTS];
         loop {
@@ -176,13 +243,13 @@ impl Device {
         while let Some(waiter) = chain.pop() {
             account = self.with_earlier(waiter, self.shared_segment(waiter, &account));
         }
-        self.work.chain = chain;
+        self.sets.end_walk(chain);
         account
     }
 
     /// The set that another one waits for.
     #[inline]
-    pub(super) fn awaited(&self, set: SetId) -> SetId {
+    pub(crate) fn awaited(&self, set: SetId) -> SetId {
         self.sets.track(set).source.expect("it waits for a set")
     }
 
@@ -215,7 +282,7 @@ impl Device {
         let elapsed = self.elapsed(set);
         match self.sets[set].mode {
             Mode::Queued | Mode::Suspended => {
-                let busy = self.flash.busy(self.current_die(set), self.now);
+                let busy = self.flash.busy(self.sets.die(set), self.now);
                 let ordered = self.flash.gate().is_some();
                 self.sets.track(set).spent_queued(busy, elapsed, ordered)
             }
@@ -229,14 +296,14 @@ impl Device {
     }
 
     /// The operation that serves the current command of a set.
-    pub(super) fn operation_of(&self, set: SetId) -> &Operation {
-        self.flash.operation(self.current_die(set), self.sets[set].place)
+    pub(crate) fn operation_of(&self, set: SetId) -> &Operation {
+        self.flash.operation(self.sets.die(set), self.sets[set].place)
     }
 
     /// What a command on its die has spent its time on since its segment began. Reads are not
     /// suspended, so senses after the first one lie in one segment.
     #[inline]
-    pub(super) fn running_time(&self, set: SetId, operation: &Operation) -> Ran {
+    pub(crate) fn running_time(&self, set: SetId, operation: &Operation) -> Ran {
         let since = self.sets.track(set).since;
         let all = self.now.since(since).as_ns();
         let (retry, gc) = (operation.retry.as_ns(), operation.gc);
@@ -253,5 +320,20 @@ impl Device {
             bus += overlap(operation.array_end, operation.out_from);
         }
         Ran { all, bus, unknown: 0, retry, gc }
+    }
+
+    /// Time since the operation of a set began or was resumed that it waited for the channel, and
+    /// that its array was done and the controller did not know.
+    #[cold]
+    pub(crate) fn wire_time(&self, set: SetId) -> [u64; 2] {
+        let wire = self.flash.wire(self.sets.die(set), self.sets[set].place);
+        wire.map_or([0; 2], |wire| wire.totals(self.now))
+    }
+
+    /// Time of a share of the planes of a set's operation on the bus.
+    #[cold]
+    pub(crate) fn wire_share(&self, set: SetId, die: DieId, leads: bool) -> u64 {
+        let wire = self.flash.wire(die, self.sets[set].place);
+        wire.map_or(0, |wire| wire.share_ns(leads))
     }
 }

@@ -1,16 +1,16 @@
 //! What observers are told that follow physical units: what each holds at first, and every change.
 
-use super::Device;
+use super::Teller;
 use crate::ftl::page_map::Owner;
 use crate::ftl::{Copied, Erased};
 use crate::handle::SetId;
 use crate::observe::{BlockErased, Contents, Observer, UnitAtStart, UnitProgrammed, UnitTrimmed};
 use flashyard_core::units::{BlockId, MapPage, Ppn};
 
-impl Device {
+impl Teller<'_> {
     /// Tells an observer of all units that are not erased, in ascending order.
-    pub(super) fn tell_units(&self, observer: &mut dyn Observer) {
-        let geometry = &self.settings.geometry;
+    pub(crate) fn tell_units(&self, observer: &mut dyn Observer) {
+        let geometry = self.ledger.sets.geometry();
         let (map, blocks) = (self.ftl.map(), self.ftl.blocks());
         // A layer, or the host, fills blocks in any order; a page map in ascending order.
         let marked = match self.ftl.planned() {
@@ -36,8 +36,8 @@ impl Device {
 
     /// The data of a write are on flash, and are about to be committed.
     #[cold]
-    pub(super) fn tell_written(&mut self, set: SetId) {
-        let state = &self.sets[set];
+    pub(crate) fn tell_written(&mut self, set: SetId) {
+        let state = &self.ledger.sets[set];
         let current = self.ftl.is_raw() || !state.superseded;
         let old = if current { self.ftl.locate(state.lpn) } else { None };
         let (ppn, lpn) = (state.ppn.expect("a program has a page"), state.lpn);
@@ -46,15 +46,15 @@ impl Device {
 
     /// A map page is on flash, and is about to be committed.
     #[cold]
-    pub(super) fn tell_map_written(&mut self, set: SetId, page: MapPage, ppn: Ppn) {
+    pub(crate) fn tell_map_written(&mut self, set: SetId, page: MapPage, ppn: Ppn) {
         let old = self.ftl.locate_map(page);
         self.tell_unit(set, ppn, Contents::Map(page.get()), (true, old, None));
     }
 
     /// A unit has been copied.
     #[cold]
-    pub(super) fn tell_copied(&mut self, set: SetId, copy: &Copied) {
-        let page = self.sets[set].map_page;
+    pub(crate) fn tell_copied(&mut self, set: SetId, copy: &Copied) {
+        let page = self.ledger.sets[set].map_page;
         let contents = copy.lpn.map_or(Contents::Map(page.get()), |lpn| Contents::Data(lpn.get()));
         let old = copy.current.then_some(copy.from);
         self.tell_unit(set, copy.to, contents, (copy.current, old, Some(copy.from)));
@@ -69,9 +69,9 @@ impl Device {
         contents: Contents,
         (current, old, from): (bool, Option<Ppn>, Option<Ppn>),
     ) {
-        let (state, stage) = (&self.sets[set], self.sets.stage(set));
+        let (state, stage) = (&self.ledger.sets[set], self.ledger.sets.stage(set));
         let event = UnitProgrammed {
-            at: self.now,
+            at: self.ledger.now,
             ppn: ppn.get(),
             contents,
             current,
@@ -79,38 +79,38 @@ impl Device {
             from: from.map(Ppn::get),
             purpose: stage.purpose(state.copies_map, state.levels),
             set: set.get(),
-            request: state.request.map(|request| self.host[request].order),
+            request: self.ledger.sets.order_of(set),
         };
-        self.account.tell(&event);
+        self.ledger.account.tell(&event);
     }
 
     /// A logical unit is about to be forgotten.
     #[cold]
-    pub(super) fn tell_trimmed(&mut self, set: SetId) {
-        let state = &self.sets[set];
+    pub(crate) fn tell_trimmed(&mut self, set: SetId) {
+        let state = &self.ledger.sets[set];
         let Some(ppn) = self.ftl.locate(state.lpn) else { return };
         let event = UnitTrimmed {
-            at: self.now,
+            at: self.ledger.now,
             lpn: state.lpn.get(),
             ppn: ppn.get(),
-            request: state.request.map(|request| self.host[request].order),
+            request: self.ledger.sets.order_of(set),
         };
-        self.account.tell(&event);
+        self.ledger.account.tell(&event);
     }
 
     /// A block has been erased.
     #[cold]
-    pub(super) fn tell_erased(&mut self, set: SetId, erased: Erased) {
-        let (state, stage) = (&self.sets[set], self.sets.stage(set));
+    pub(crate) fn tell_erased(&mut self, set: SetId, erased: Erased) {
+        let (state, stage) = (&self.ledger.sets[set], self.ledger.sets.stage(set));
         let event = BlockErased {
-            at: self.now,
+            at: self.ledger.now,
             block: erased.block.get(),
             worn_out: erased.worn_out,
             purpose: stage.purpose(state.copies_map, state.levels),
             set: set.get(),
-            request: state.request.map(|request| self.host[request].order),
+            request: self.ledger.sets.order_of(set),
         };
-        self.account.tell(&event);
+        self.ledger.account.tell(&event);
     }
 }
 

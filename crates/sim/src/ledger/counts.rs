@@ -1,0 +1,61 @@
+//! Counts the commands of an operation that is over.
+
+use super::Ledger;
+use crate::handle::{RequestId, SetId};
+use crate::metrics::counters::{ArrayWork, Phase, Work};
+use crate::observe::CommandName;
+use crate::sets::Operation;
+use flashyard_core::command::{Op, Purpose};
+use flashyard_core::units::DieId;
+
+impl Ledger<'_> {
+    /// Counts a set's share of an operation: the first set of a page stands for the page, the
+    /// leader for the operation and its command.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
+    pub(crate) fn account_for(
+        &mut self,
+        set: SetId,
+        (die, phase): (DieId, Phase),
+        operation: &Operation,
+    ) {
+        let stage = self.sets.stage(set);
+        let state = &self.sets[set];
+        let (op, purpose, charge) =
+            (operation.op, stage.purpose(state.copies_map, state.levels), state.charge);
+        let leads = Some(set) == operation.leader;
+        if state.page_codewords > 0 {
+            let transfer_ns = if self.flash.has_requests() {
+                self.wire_share(set, die, leads)
+            } else {
+                let command_ns = if leads { self.flash.command_ns() } else { 0 };
+                command_ns + self.flash.channel_ns(stage, state.page_codewords)
+            };
+            self.count_page((operation, phase), (op, purpose), charge, (leads, transfer_ns));
+        }
+    }
+
+    /// Counts the work on a page of an operation that is over; `leads` is whether it counts as one.
+    #[inline]
+    fn count_page(
+        &mut self,
+        (operation, phase): (&Operation, Phase),
+        (op, purpose): (Op, Purpose),
+        charge: Option<RequestId>,
+        (leads, transfer_ns): (bool, u64),
+    ) {
+        let arrays = Work::of_arrays(self.sets.geometry(), op, 1, operation.array);
+        let work = Work { ops: u64::from(leads), transfer_ns, ..arrays };
+        self.account.worked(phase, (op.into(), purpose), charge, &work);
+        if operation.retries > 0 {
+            let again = work.times(operation.retries.into());
+            self.account.worked(phase, (ArrayWork::Retry, purpose), charge, &again);
+        }
+    }
+
+    /// What observers call the current command of a set.
+    pub(crate) fn command_name(&self, set: SetId) -> CommandName {
+        let (page, stage) = (self.sets[set].page, self.sets.stage(set).name());
+        CommandName { request: self.sets.order_of(set), page, stage }
+    }
+}

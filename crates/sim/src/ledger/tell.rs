@@ -1,0 +1,205 @@
+//! What observers are told that follow command sets: pieces of their lives, operations, transfers,
+//! and why the device does work of its own.
+
+use super::Teller;
+use crate::flash::{Carried, Transfer};
+use crate::ftl::BegunJob;
+use crate::handle::SetId;
+use crate::observe::{
+    BusTransfer, ChannelTransfer, CommandDone, FreeBlocks, JobBegan, MergeBegan, OperationBegan,
+    OwnCause, OwnWork, PowerWaited, Queued, SetOver, Suspension,
+};
+use crate::sets::{Operation, Place};
+use flashyard_core::bus::request::BusKind;
+use flashyard_core::policy::CommandPolicy;
+use flashyard_core::units::{DieId, PlaneId, Ppn, Span, Time};
+
+/// The queue names of garbage collection, reads and erases before programs.
+const GC_QUEUES: &[&str] = &["GC-RCQ", "GC-PCQ"];
+
+impl Teller<'_> {
+    /// The command of a set is over, with its operation.
+    #[cold]
+    pub(crate) fn tell_done(&mut self, set: SetId, die: DieId, operation: &Operation) {
+        let state = &self.ledger.sets[set];
+        let stage = self.ledger.sets.stage(set);
+        let event = CommandDone {
+            command: self.ledger.command_name(set),
+            op: stage.op(),
+            purpose: stage.purpose(state.copies_map, state.levels),
+            lpn: stage.is_data().then_some(state.lpn.get()),
+            die,
+            ppn: state.ppn.map(Ppn::get),
+            queue: self.queue_name(set),
+            key: state.key,
+            enqueued: state.enqueued,
+            start: state.started,
+            end: self.ledger.now,
+            rekeys: state.rekeys,
+            retries: operation.retries,
+        };
+        self.ledger.account.tell(&event);
+    }
+
+    /// The name of the queue that the current command of a set waits in.
+    fn queue_name(&self, set: SetId) -> &'static str {
+        let state = &self.ledger.sets[set];
+        let names = if state.in_gc_queue { GC_QUEUES } else { self.queues.policy().queue_names() };
+        names[usize::from(state.queue)]
+    }
+
+    /// A set is over, which has left a line of the write buffer free or not.
+    #[cold]
+    pub(crate) fn tell_set_over(&mut self, set: SetId, frees_line: bool) {
+        let state = &self.ledger.sets[set];
+        let event = SetOver {
+            set: set.get(),
+            at: self.ledger.now,
+            request: self.ledger.sets.order_of(set),
+            page: state.page,
+            parts: self.ledger.sets.track(set).parts,
+            slot: state.slotted.then_some(state.slot_die),
+            frees_line,
+        };
+        self.ledger.account.tell(&event);
+    }
+
+    /// A die has the power that it stood in line for.
+    #[cold]
+    pub(crate) fn tell_power(&mut self, die: DieId, waited: Span) {
+        let (until, giver) = (self.ledger.now, self.ledger.flash.power_giver());
+        let from = Time::from_ns(until.as_ns() - waited.as_ns());
+        self.ledger.account.tell(&PowerWaited { die, from, until, giver });
+    }
+
+    /// A die takes the operation of a set.
+    #[cold]
+    pub(crate) fn tell_operation(&mut self, set: SetId, die: DieId) {
+        let (state, stage) = (&self.ledger.sets[set], self.ledger.sets.stage(set));
+        let event = OperationBegan {
+            at: self.ledger.now,
+            die,
+            plane: self.ledger.sets.plane(set),
+            set: set.get(),
+            command: self.ledger.command_name(set),
+            op: stage.op(),
+            purpose: stage.purpose(state.copies_map, state.levels),
+            ppn: state.ppn.map(Ppn::get),
+        };
+        self.ledger.account.tell(&event);
+        self.tell_free_blocks();
+    }
+
+    /// How many blocks are free now.
+    #[cold]
+    pub(crate) fn tell_free_blocks(&mut self) {
+        let event = FreeBlocks { at: self.ledger.now, blocks: self.ftl.all_free() };
+        self.ledger.account.tell(&event);
+    }
+
+    /// A channel is reserved for an operation.
+    #[cold]
+    pub(crate) fn tell_channel(&mut self, transfer: &Transfer) {
+        if self.ledger.flash.has_requests() {
+            return;
+        }
+        let leader = self.ledger.flash.operation(transfer.die, transfer.place).leader;
+        let Some(set) = leader else { return };
+        let (state, stage) = (&self.ledger.sets[set], self.ledger.sets.stage(set));
+        let event = ChannelTransfer {
+            channel: transfer.channel,
+            die: transfer.die,
+            set: set.get(),
+            command: self.ledger.command_name(set),
+            purpose: stage.purpose(state.copies_map, state.levels),
+            from: transfer.from,
+            until: transfer.until,
+            out: transfer.place == Place::Output,
+        };
+        self.ledger.account.tell(&event);
+    }
+
+    /// A job of garbage collection begins, charged to the request of this order.
+    #[cold]
+    pub(crate) fn tell_job(&mut self, begun: &BegunJob, request: Option<u64>) {
+        let event = JobBegan {
+            at: self.ledger.now,
+            plane: begun.plane,
+            victim: begun.victim.get(),
+            valid: begun.valid,
+            free_blocks: begun.free_blocks,
+            trigger: begun.trigger,
+            request,
+        };
+        self.ledger.account.tell(&event);
+    }
+
+    /// The layer of a plane has planned merges for the request of this order.
+    #[cold]
+    pub(crate) fn tell_merges(&mut self, plane: PlaneId, kinds: [u64; 4], request: Option<u64>) {
+        self.ledger.account.tell(&MergeBegan { at: self.ledger.now, plane, kinds, request });
+    }
+
+    /// A set for the device's own work has been made, charged to the request of this order.
+    #[cold]
+    pub(crate) fn tell_own_work(
+        &mut self,
+        set: SetId,
+        plane: PlaneId,
+        cause: OwnCause,
+        request: Option<u64>,
+    ) {
+        let event = OwnWork { at: self.ledger.now, set: set.get(), plane, cause, request };
+        self.ledger.account.tell(&event);
+    }
+
+    /// The current command of a set waits in a queue, or has `moved` to another place.
+    #[cold]
+    pub(crate) fn tell_queued(&mut self, set: SetId, moved: bool) {
+        let (command, queue) = (self.ledger.command_name(set), self.queue_name(set));
+        let key = self.ledger.sets[set].key;
+        self.ledger.account.tell(&Queued { at: self.ledger.now, moved, command, queue, key });
+    }
+
+    /// The operation that a set leads is suspended, or resumed, by `until`.
+    pub(crate) fn tell_suspension(
+        &mut self,
+        die: DieId,
+        leader: Option<SetId>,
+        until: Time,
+        resumed: bool,
+    ) {
+        let Some(leader) = leader.filter(|_| self.ledger.account.is_observed()) else { return };
+        let (command, stage) = (self.ledger.command_name(leader), self.ledger.sets.stage(leader));
+        let state = &self.ledger.sets[leader];
+        let purpose = stage.purpose(state.copies_map, state.levels);
+        let (began, at) = (state.started, self.ledger.now);
+        let event = Suspension { command, purpose, die, began, at, until, resumed };
+        self.ledger.account.tell(&event);
+    }
+
+    /// A request has got the bus.
+    #[cold]
+    pub(crate) fn tell_request(&mut self, carried: &Carried) {
+        let Some(leader) = self.leader_of(carried.die, carried.place) else { return };
+        let state = &self.ledger.sets[leader];
+        let event = BusTransfer {
+            command: self.ledger.command_name(leader),
+            purpose: self.ledger.sets.stage(leader).purpose(state.copies_map, state.levels),
+            request: carried.request,
+            die: carried.die,
+            start: carried.from,
+            end: carried.until,
+            ready: (carried.request.kind == BusKind::Status).then_some(carried.ready),
+        };
+        self.ledger.account.tell(&event);
+    }
+
+    /// The set that leads the operation of a die whose request has just been sent.
+    fn leader_of(&self, die: DieId, place: Place) -> Option<SetId> {
+        let at = |place| self.ledger.flash.operation(die, place).leader;
+        // The loop of the framework may send data before the time at which the page register has
+        // them.
+        at(place).or_else(|| at(Place::Array))
+    }
+}
