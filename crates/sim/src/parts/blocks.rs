@@ -16,6 +16,7 @@ use index::Index;
 use wear::Heap;
 pub use wear::{Care, Freed};
 
+use super::links::Links;
 use super::victim::{Rule, VictimRule};
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, PlaneId, Ppn};
@@ -147,9 +148,8 @@ pub struct Blocks {
     filled: Vec<u64>,
     /// Blocks that are never used: bad from the start, or worn out.
     bad: Vec<bool>,
-    /// Links of the free list, or of the bucket of full blocks with equal valid counts.
-    next: Vec<u32>,
-    prev: Vec<u32>,
+    /// In the free list, or in the bucket of full blocks with equal valid counts.
+    links: Links,
     full: Vec<bool>,
     /// Oldest and newest full block + 1, by plane and valid count.
     bucket_head: Vec<u32>,
@@ -178,7 +178,7 @@ crate::saved::saved!(Pool {
     random,
 } skip { gaining });
 crate::saved::saved!(Blocks {
-    pools, open, valid, erases, tags, filled, bad, next, prev, full, bucket_head, bucket_tail,
+    pools, open, valid, erases, tags, filled, bad, links, full, bucket_head, bucket_tail,
     index,
 } skip { geometry, frontiers, care, least_free, least_full });
 
@@ -214,8 +214,7 @@ impl Blocks {
             tags: vec![0; blocks],
             filled: vec![0; blocks],
             bad: vec![false; blocks],
-            next: vec![0; blocks],
-            prev: vec![0; blocks],
+            links: Links::new(blocks),
             full: vec![false; blocks],
             bucket_head: vec![0; buckets],
             bucket_tail: vec![0; buckets],

@@ -4,6 +4,7 @@
 
 pub mod blocks;
 pub mod layer;
+pub(crate) mod links;
 pub mod log;
 pub mod memory;
 pub mod policy;
