@@ -11,7 +11,7 @@ use crate::config::{GcPacing, InitialState, MapStore, Settings};
 use crate::ftl::Ftl;
 use crate::ftl::page_map::{ByPlane, Owner, PageMap, ROOM};
 use crate::parts::blocks::Frontier;
-use crate::parts::victim::Rule;
+use crate::parts::victim::{Rule, VictimRule};
 use flashyard_core::quantity::Ppm;
 use flashyard_core::units::{BlockId, Lpn, MapPage, PlaneId, Ppn};
 

@@ -393,11 +393,7 @@ impl Blocks {
     pub fn search(&mut self, plane: PlaneId, by_rule: bool) -> Option<(BlockId, u64)> {
         let rule = self.care.rule.clone();
         let mut full = FullBlocks::new(self, plane);
-        let victim = match &rule {
-            _ if !by_rule => full.fewest_of_all(),
-            Rule::BuiltIn(rule) => rule.victim(&mut full),
-            Rule::Own(rule) => rule.victim(&mut full),
-        }?;
+        let victim = if by_rule { rule.victim(&mut full) } else { full.fewest_of_all() }?;
         let searches = full.searches();
         if matches!(rule, Rule::Own(_)) {
             let is_right = self.geometry.plane_of_block(victim) == plane

@@ -3,6 +3,7 @@
 //! state.
 
 pub mod blocks;
+pub(crate) mod forward;
 pub mod layer;
 pub(crate) mod links;
 pub mod log;
