@@ -103,7 +103,7 @@ struct OpenBlock {
     next: u32,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Pool {
     /// Blocks that were never used start here.
     next_fresh: u32,
@@ -188,21 +188,7 @@ impl Blocks {
         let blocks = geometry.blocks() as usize;
         let planes = geometry.all_planes() as usize;
         let buckets = planes * (geometry.units_per_block() as usize + 1);
-        let pool = Pool {
-            next_fresh: 0,
-            free_head: 0,
-            free_tail: 0,
-            free_blocks: geometry.blocks_per_plane,
-            least_valid: 0,
-            gaining: 0,
-            valid: 0,
-            fills: 0,
-            clock: 0,
-            most_erases: 0,
-            worn: 0,
-            begun: 0,
-            random: 0,
-        };
+        let pool = Pool { free_blocks: geometry.blocks_per_plane, ..Pool::default() };
         let looks = care.rule.looks();
         let mut made = Self {
             geometry,
