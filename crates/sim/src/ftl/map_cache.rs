@@ -55,8 +55,8 @@ impl MapCache {
 
     forward! {
         [Lines Entries]
-        /// Puts lines into an unused cache, the least recently used first. Returns what is wrong with
-        /// them, if anything is.
+        /// Puts lines into an unused cache, the least recently used first. Returns what is wrong
+        /// with them, if anything is.
         pub fn preload(&mut self, lines: &[(Lpn, bool)]) -> Result<(), String>;
 
         /// The map page that an LPN's entry is in.
@@ -78,10 +78,10 @@ impl MapCache {
         #[inline]
         pub fn hit(&mut self, line: u32, write: bool);
 
-        /// Replaces `victim` by the line of `lpn`. `sets` are the one that writes a dirty victim back,
-        /// with `batch` together with every other dirty line of its map page, and the one that fetches
-        /// the new line: the same, that of [`Self::fetch_of_page`], or none where there is nothing
-        /// to fetch.
+        /// Replaces `victim` by the line of `lpn`. `sets` are the one that writes a dirty victim
+        /// back, with `batch` together with every other dirty line of its map page, and the one
+        /// that fetches the new line: the same, that of [`Self::fetch_of_page`], or none where
+        /// there is nothing to fetch.
         #[inline]
         pub fn replace(
             &mut self,
@@ -130,8 +130,8 @@ impl MapCache {
         /// Whether the entry of `lpn` is cached and dirty.
         pub fn is_dirty(&self, lpn: Lpn) -> bool;
 
-        /// Calls `each` with every logical unit whose entry `set` is the last to write to `page`. For
-        /// checks: slow.
+        /// Calls `each` with every logical unit whose entry `set` is the last to write to `page`.
+        /// For checks: slow.
         pub fn covered(&self, page: MapPage, set: SetId, each: impl FnMut(Lpn));
     }
 }
