@@ -5,6 +5,7 @@ use crate::device::{Device, PhaseKeys, PhaseReport, RunError, SimError};
 use crate::disk::Disk;
 use crate::initial::progress::Building;
 use crate::observe::Observer;
+use crate::parts::forward::forward;
 use crate::phases::Machine;
 use crate::report::Report;
 use crate::stream::{Stream, StreamKeys};
@@ -43,28 +44,16 @@ impl Drive {
         }
     }
 
-    /// The last instant at which something happened.
-    pub(crate) fn now(&self) -> Time {
-        match self {
-            Self::Flash(device) => device.now(),
-            Self::Disk(disk) => disk.now(),
-        }
-    }
+    forward! {
+        [Flash Disk]
+        /// The last instant at which something happened.
+        pub(crate) fn now(&self) -> Time;
 
-    /// Checks the rules of the device while the run goes on; a broken one is a panic.
-    pub fn check(&mut self) {
-        match self {
-            Self::Flash(device) => device.check(),
-            Self::Disk(disk) => disk.check(),
-        }
-    }
+        /// Checks the rules of the device while the run goes on; a broken one is a panic.
+        pub fn check(&mut self);
 
-    /// Calls `observer` for the events of the run.
-    pub fn observe(&mut self, observer: Box<dyn Observer>) {
-        match self {
-            Self::Flash(device) => device.observe(observer),
-            Self::Disk(disk) => disk.observe(observer),
-        }
+        /// Calls `observer` for the events of the run.
+        pub fn observe(&mut self, observer: Box<dyn Observer>);
     }
 
     /// Runs the whole workload, as one stream of pacing `open` in one phase.

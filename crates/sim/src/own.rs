@@ -52,84 +52,123 @@ use std::sync::{Arc, Mutex};
 /// The most keys that the parts of a list may have in all.
 pub const MAX_KEYS: usize = 32;
 
-/// What a part is. Its own keys are in `[SECTION.NAME]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
-    /// Which waiting command a die takes next.
-    CommandPolicy,
-    /// Which queued request the device starts next.
-    HostPolicy,
-    /// What a channel carries next.
-    BusPolicy,
-    /// How long bus requests take.
-    Sequencer,
-    /// Which full block garbage collection cleans next.
-    VictimRule,
-    /// How logical pages are mapped to physical ones.
-    Scheme,
-}
-
-impl Family {
-    const ALL: [Self; 6] = [
-        Self::CommandPolicy,
-        Self::HostPolicy,
-        Self::BusPolicy,
-        Self::Sequencer,
-        Self::VictimRule,
-        Self::Scheme,
-    ];
-
-    /// The section and the key that chooses among the parts of the family.
-    pub const fn chooser(self) -> (&'static str, &'static str) {
-        match self {
-            Self::CommandPolicy => ("policy", "command"),
-            Self::HostPolicy => ("host", "policy"),
-            Self::BusPolicy => ("channel", "arbitration"),
-            Self::Sequencer => ("bus", "timing"),
-            Self::VictimRule => ("gc", "policy"),
-            Self::Scheme => ("ftl", "scheme"),
-        }
-    }
-
-    /// The built-in names.
-    const fn built_in(self) -> &'static [&'static str] {
-        match self {
-            Self::CommandPolicy => PolicyName::WORDS,
-            Self::HostPolicy => HostPolicyName::WORDS,
-            Self::BusPolicy => BusPolicyName::WORDS,
-            Self::Sequencer => BusTiming::WORDS,
-            Self::VictimRule => VictimName::WORDS,
-            Self::Scheme => SchemeName::WORDS,
-        }
-    }
-}
-
 /// A user's own sequencer.
 pub type OwnSequencer = Arc<Mutex<dyn Sequencer + Send>>;
 
 /// Makes a `T` from the values of its keys, in their order.
 type MadeFrom<T> = Box<dyn Fn(&[u64]) -> T + Send + Sync>;
 
-/// Makes a part for a device.
-enum Make {
-    CommandPolicy(MadeFrom<OwnPolicy>),
-    HostPolicy(MadeFrom<OwnHostPolicy>),
-    BusPolicy(MadeFrom<OwnBusPolicy>),
-    Sequencer(MadeFrom<OwnSequencer>),
-    VictimRule(MadeFrom<OwnRule>),
-    Scheme(MadeFrom<Box<dyn BoxedScheme>>),
+/// The families of parts: a row of this table is all that a family needs. It says what a part of it
+/// is, the section and the key that choose one, the built-in names, how a part is added, and what a
+/// device gets.
+macro_rules! families {
+    ($(
+        $(#[doc = $doc:literal])+
+        $family:ident($section:literal, $key:literal, $built_in:ident) {
+            $(#[doc = $adds:literal])+
+            fn $name:ident($part:ident: $($bound:path)|+) -> $made:ty { $wrapped:expr }
+        }
+    )+) => {
+        /// What a part is. Its own keys are in `[SECTION.NAME]`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Family {
+            $($(#[doc = $doc])+ $family,)+
+        }
+
+        impl Family {
+            const ALL: &'static [Self] = &[$(Self::$family),+];
+
+            /// The section and the key that chooses among the parts of the family.
+            pub const fn chooser(self) -> (&'static str, &'static str) {
+                match self { $(Self::$family => ($section, $key),)+ }
+            }
+
+            /// The built-in names.
+            const fn built_in(self) -> &'static [&'static str] {
+                match self { $(Self::$family => $built_in::WORDS,)+ }
+            }
+        }
+
+        /// Makes a part for a device.
+        enum Make {
+            $($family(MadeFrom<$made>),)+
+        }
+
+        impl Make {
+            const fn family(&self) -> Family {
+                match self { $(Self::$family(_) => Family::$family,)+ }
+            }
+        }
+
+        impl Parts {
+            $(
+                $(#[doc = $adds])+
+                #[must_use]
+                pub fn $name<K, P>(
+                    self,
+                    name: impl Into<String>,
+                    doc: impl Into<String>,
+                    make: impl Fn(K) -> P + Send + Sync + 'static,
+                ) -> Self
+                where
+                    K: Keys,
+                    P: $($bound +)+ 'static,
+                {
+                    let make = move |values: &[u64]| -> $made {
+                        let $part = make(keys_of(values));
+                        $wrapped
+                    };
+                    self.add::<K>(name.into(), doc.into(), Make::$family(Box::new(make)))
+                }
+            )+
+        }
+
+        impl OwnKeys {
+            $(
+                /// The part of this number of the family.
+                pub(crate) fn $name(&self, number: u8) -> $made {
+                    let part = self.parts.part(Family::$family, number);
+                    let Make::$family(make) = &part.make else { unreachable!("of another family") };
+                    make(part.values(&self.values))
+                }
+            )+
+        }
+    };
 }
 
-impl Make {
-    const fn family(&self) -> Family {
-        match self {
-            Self::CommandPolicy(_) => Family::CommandPolicy,
-            Self::HostPolicy(_) => Family::HostPolicy,
-            Self::BusPolicy(_) => Family::BusPolicy,
-            Self::Sequencer(_) => Family::Sequencer,
-            Self::VictimRule(_) => Family::VictimRule,
-            Self::Scheme(_) => Family::Scheme,
+families! {
+    /// Which waiting command a die takes next.
+    CommandPolicy("policy", "command", PolicyName) {
+        /// Adds a command policy, for `policy.command`; its keys are in `[policy.NAME]`.
+        fn command_policy(policy: CommandPolicy | Send | Sync) -> OwnPolicy { Arc::new(policy) }
+    }
+    /// Which queued request the device starts next.
+    HostPolicy("host", "policy", HostPolicyName) {
+        /// Adds a host policy, for `host.policy`; its keys are in `[host.NAME]`.
+        fn host_policy(policy: HostPolicy | Send | Sync) -> OwnHostPolicy { Arc::new(policy) }
+    }
+    /// What a channel carries next.
+    BusPolicy("channel", "arbitration", BusPolicyName) {
+        /// Adds a bus policy, for `channel.arbitration`; its keys are in `[channel.NAME]`.
+        fn bus_policy(policy: BusPolicy | Send | Sync) -> OwnBusPolicy { Arc::new(policy) }
+    }
+    /// How long bus requests take.
+    Sequencer("bus", "timing", BusTiming) {
+        /// Adds a sequencer, which says how long bus requests take, for `bus.timing`; its keys are
+        /// in `[bus.NAME]`. Two requests of the same kind and bytes MUST take equally long.
+        fn sequencer(sequencer: Sequencer | Send) -> OwnSequencer {
+            Arc::new(Mutex::new(sequencer))
         }
+    }
+    /// Which full block garbage collection cleans next.
+    VictimRule("gc", "policy", VictimName) {
+        /// Adds a rule for victims, for `gc.policy`; its keys are in `[gc.NAME]`.
+        fn victim_rule(rule: VictimRule | Send | Sync) -> OwnRule { Arc::new(rule) }
+    }
+    /// How logical pages are mapped to physical ones.
+    Scheme("ftl", "scheme", SchemeName) {
+        /// Adds a mapping scheme, for `ftl.scheme`; its keys are in `[ftl.NAME]`.
+        fn scheme(scheme: Scheme<Layer: 'static>) -> Box<dyn BoxedScheme> { Box::new(scheme) }
     }
 }
 
@@ -181,105 +220,6 @@ impl Parts {
     /// None.
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Adds a command policy, for `policy.command`; its keys are in `[policy.NAME]`.
-    #[must_use]
-    pub fn command_policy<K, P>(
-        self,
-        name: impl Into<String>,
-        doc: impl Into<String>,
-        make: impl Fn(K) -> P + Send + Sync + 'static,
-    ) -> Self
-    where
-        K: Keys,
-        P: CommandPolicy + Send + Sync + 'static,
-    {
-        let make = move |values: &[u64]| -> OwnPolicy { Arc::new(make(keys_of(values))) };
-        self.add::<K>(name.into(), doc.into(), Make::CommandPolicy(Box::new(make)))
-    }
-
-    /// Adds a host policy, for `host.policy`; its keys are in `[host.NAME]`.
-    #[must_use]
-    pub fn host_policy<K, P>(
-        self,
-        name: impl Into<String>,
-        doc: impl Into<String>,
-        make: impl Fn(K) -> P + Send + Sync + 'static,
-    ) -> Self
-    where
-        K: Keys,
-        P: HostPolicy + Send + Sync + 'static,
-    {
-        let make = move |values: &[u64]| -> OwnHostPolicy { Arc::new(make(keys_of(values))) };
-        self.add::<K>(name.into(), doc.into(), Make::HostPolicy(Box::new(make)))
-    }
-
-    /// Adds a bus policy, for `channel.arbitration`; its keys are in `[channel.NAME]`.
-    #[must_use]
-    pub fn bus_policy<K, P>(
-        self,
-        name: impl Into<String>,
-        doc: impl Into<String>,
-        make: impl Fn(K) -> P + Send + Sync + 'static,
-    ) -> Self
-    where
-        K: Keys,
-        P: BusPolicy + Send + Sync + 'static,
-    {
-        let make = move |values: &[u64]| -> OwnBusPolicy { Arc::new(make(keys_of(values))) };
-        self.add::<K>(name.into(), doc.into(), Make::BusPolicy(Box::new(make)))
-    }
-
-    /// Adds a sequencer, which says how long bus requests take, for `bus.timing`; its keys are in
-    /// `[bus.NAME]`. Two requests of the same kind and bytes MUST take equally long.
-    #[must_use]
-    pub fn sequencer<K, S>(
-        self,
-        name: impl Into<String>,
-        doc: impl Into<String>,
-        make: impl Fn(K) -> S + Send + Sync + 'static,
-    ) -> Self
-    where
-        K: Keys,
-        S: Sequencer + Send + 'static,
-    {
-        let make =
-            move |values: &[u64]| -> OwnSequencer { Arc::new(Mutex::new(make(keys_of(values)))) };
-        self.add::<K>(name.into(), doc.into(), Make::Sequencer(Box::new(make)))
-    }
-
-    /// Adds a rule for victims, for `gc.policy`; its keys are in `[gc.NAME]`.
-    #[must_use]
-    pub fn victim_rule<K, R>(
-        self,
-        name: impl Into<String>,
-        doc: impl Into<String>,
-        make: impl Fn(K) -> R + Send + Sync + 'static,
-    ) -> Self
-    where
-        K: Keys,
-        R: VictimRule + Send + Sync + 'static,
-    {
-        let make = move |values: &[u64]| -> OwnRule { Arc::new(make(keys_of(values))) };
-        self.add::<K>(name.into(), doc.into(), Make::VictimRule(Box::new(make)))
-    }
-
-    /// Adds a mapping scheme, for `ftl.scheme`; its keys are in `[ftl.NAME]`.
-    #[must_use]
-    pub fn scheme<K, S>(
-        self,
-        name: impl Into<String>,
-        doc: impl Into<String>,
-        make: impl Fn(K) -> S + Send + Sync + 'static,
-    ) -> Self
-    where
-        K: Keys,
-        S: Scheme<Layer: 'static> + 'static,
-    {
-        let make =
-            move |values: &[u64]| -> Box<dyn BoxedScheme> { Box::new(make(keys_of(values))) };
-        self.add::<K>(name.into(), doc.into(), Make::Scheme(Box::new(make)))
     }
 
     fn add<K: Keys>(mut self, name: String, doc: String, make: Make) -> Self {
@@ -417,7 +357,7 @@ impl OwnKeys {
     /// Adds the sections of own parts, and their names to the keys that choose one.
     pub(crate) fn add_to<'a>(&'a self, all: &mut Vec<Section<'a>>) {
         let Some(parts) = self.parts.0.as_deref() else { return };
-        for family in Family::ALL {
+        for &family in Family::ALL {
             let (section, chooser) = family.chooser();
             for (_, keys, _) in all.iter_mut().filter(|(known, ..)| known == section) {
                 *keys = keys.with_own(chooser, &parts.names[family as usize]);
@@ -448,47 +388,5 @@ impl OwnKeys {
     pub(crate) fn get(&self, section: &str, key: &str) -> Option<Value> {
         let (place, key) = self.place(section, key)?;
         Some(unpack(&key.kind, self.values[place]))
-    }
-
-    /// The command policy of this number.
-    pub(crate) fn command_policy(&self, number: u8) -> OwnPolicy {
-        let part = self.parts.part(Family::CommandPolicy, number);
-        let Make::CommandPolicy(make) = &part.make else { unreachable!("of another family") };
-        make(part.values(&self.values))
-    }
-
-    /// The host policy of this number.
-    pub(crate) fn host_policy(&self, number: u8) -> OwnHostPolicy {
-        let part = self.parts.part(Family::HostPolicy, number);
-        let Make::HostPolicy(make) = &part.make else { unreachable!("of another family") };
-        make(part.values(&self.values))
-    }
-
-    /// The bus policy of this number.
-    pub(crate) fn bus_policy(&self, number: u8) -> OwnBusPolicy {
-        let part = self.parts.part(Family::BusPolicy, number);
-        let Make::BusPolicy(make) = &part.make else { unreachable!("of another family") };
-        make(part.values(&self.values))
-    }
-
-    /// The sequencer of this number.
-    pub(crate) fn sequencer(&self, number: u8) -> OwnSequencer {
-        let part = self.parts.part(Family::Sequencer, number);
-        let Make::Sequencer(make) = &part.make else { unreachable!("of another family") };
-        make(part.values(&self.values))
-    }
-
-    /// The rule for victims of this number.
-    pub(crate) fn victim_rule(&self, number: u8) -> OwnRule {
-        let part = self.parts.part(Family::VictimRule, number);
-        let Make::VictimRule(make) = &part.make else { unreachable!("of another family") };
-        make(part.values(&self.values))
-    }
-
-    /// The mapping scheme of this number.
-    pub(crate) fn scheme(&self, number: u8) -> Box<dyn BoxedScheme> {
-        let part = self.parts.part(Family::Scheme, number);
-        let Make::Scheme(make) = &part.make else { unreachable!("of another family") };
-        make(part.values(&self.values))
     }
 }

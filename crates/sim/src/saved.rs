@@ -246,34 +246,25 @@ impl Saved for usize {
     }
 }
 
-impl Saved for f64 {
-    fn save(&self, to: &mut Writer<'_>) {
-        self.to_bits().save(to);
-    }
-    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
-        *self = Self::from_bits(u64::from_le_bytes(from.array()?));
-        Ok(())
-    }
+/// Types that are a number of 64 bits: how they become one, and come of one.
+macro_rules! of_bits {
+    ($($type:ident: $to:ident, $of:ident;)+) => {
+        $(impl Saved for $type {
+            fn save(&self, to: &mut Writer<'_>) {
+                self.$to().save(to);
+            }
+            fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+                *self = Self::$of(u64::from_le_bytes(from.array()?));
+                Ok(())
+            }
+        })+
+    };
 }
 
-impl Saved for Time {
-    fn save(&self, to: &mut Writer<'_>) {
-        self.as_ns().save(to);
-    }
-    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
-        *self = Self::from_ns(u64::from_le_bytes(from.array()?));
-        Ok(())
-    }
-}
-
-impl Saved for Span {
-    fn save(&self, to: &mut Writer<'_>) {
-        self.as_ns().save(to);
-    }
-    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
-        *self = Self::from_ns(u64::from_le_bytes(from.array()?));
-        Ok(())
-    }
+of_bits! {
+    f64: to_bits, from_bits;
+    Time: as_ns, from_ns;
+    Span: as_ns, from_ns;
 }
 
 impl<T: Saved + Default> Saved for Option<T> {

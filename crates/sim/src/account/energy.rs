@@ -11,8 +11,9 @@ use super::timeline::{FtlFigures, Passed};
 use crate::config::EnergyKeys;
 use crate::handle::RequestId;
 use crate::metrics::counters::{Phase, Tally, Work};
+use crate::metrics::exact::{Exact, MIB_BITS};
 use crate::metrics::meter::MeterReport;
-use crate::metrics::series::{Exact, MIB_BITS, SeriesReport};
+use crate::metrics::series::SeriesReport;
 use crate::parts::layer::MergeCounts;
 use crate::report::{Counts, EnergyReport, PowerReport, SleepReport};
 use crate::saved::saved;
@@ -284,7 +285,7 @@ impl Account {
     }
 
     /// Energy besides operations by phase.
-    fn background(&self, merges: &MergeCounts) -> [Background; 3] {
+    fn background(&self, merges: &MergeCounts) -> Vec<Background> {
         let (keys, totals) = (&self.config.energy, &self.totals.energy);
         let quiet = &totals.quiet_ns;
         let foreground = self.totals.work_ns() - quiet.iter().flatten().sum::<u64>();
@@ -293,7 +294,7 @@ impl Account {
         let powers = [dram, self.config.buffer_uw_mib];
         // Of DRAM and buffer, times bytes of a MiB.
         let mut fj = [0; 2];
-        Phase::ALL.map(|phase| {
+        let of_phase = |&phase: &Phase| {
             let [mut still, mut active] = quiet[phase as usize];
             if phase == Phase::Foreground {
                 active = foreground;
@@ -322,7 +323,8 @@ impl Account {
                     * u128::from(keys.reclaim_mw_in(phase)),
                 sleep: totals.sleep_pj[phase as usize],
             }
-        })
+        };
+        Phase::ALL.iter().map(of_phase).collect()
     }
 
     /// Energy on each axis; none where it does not fit 64 bits.
@@ -357,7 +359,7 @@ impl Account {
             let work = self.totals.work[*phase as usize].energy_pj(keys);
             // Data crosses the link while its request is outstanding.
             let link = if *phase == Phase::Foreground { link[0].1 } else { 0 };
-            (phase.name(), work + link + others.total())
+            (phase.word(), work + link + others.total())
         });
         let attributed = self.totals.attributed.energy_pj(keys) + link[0].1;
         let rest = others.iter().map(|(_, pj)| pj).sum::<u128>();

@@ -215,7 +215,7 @@ impl Account {
         let phases = Phase::ALL.iter().map(|phase| {
             let work = &self.totals.work[*phase as usize];
             let ops = Op::ALL.iter().map(|op| (op.name(), work.of_op(*op).ops)).collect();
-            (phase.name(), ops)
+            (phase.word(), ops)
         });
         let programs = all.of_op(Op::Program).pages;
         let (programmed, written) = (self.programmed_bytes(), self.totals.written_bytes());
@@ -229,7 +229,10 @@ impl Account {
             write_amplification_by: self.amplification(all),
             programs_per_host_page: (host > 0).then(|| programs as f64 / host as f64),
             padded_units: self.totals.padded.iter().sum(),
-            padded_units_by: Padding::ALL.map(|cause| (cause.name(), padded(cause))).into(),
+            padded_units_by: Padding::ALL
+                .iter()
+                .map(|&cause| (cause.word(), padded(cause)))
+                .collect(),
             partial_writes_read: self.totals.partial_writes_read,
             suspensions: self.totals.suspensions,
             bit_errors: self.config.bit_errors.then_some(self.totals.bit_errors),
@@ -264,7 +267,7 @@ impl Account {
         let map = [Purpose::MapFetch, Purpose::MapWriteback, Purpose::MapGc];
         BTreeMap::from([
             ("host", part(&[Purpose::Host], &[Padding::Asked, Padding::Host])),
-            ("padding", share(padded(&Padding::ALL))),
+            ("padding", share(padded(Padding::ALL))),
             ("gc", part(&[Purpose::Gc], &[Padding::Gc])),
             ("map", part(&map, &[Padding::Map])),
             ("merge", part(&[Purpose::Merge], &[Padding::Merge])),

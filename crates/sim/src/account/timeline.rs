@@ -4,8 +4,9 @@
 use super::Account;
 use super::watch::{Pending, Watch};
 use crate::metrics::counters::{Phase, Work};
+use crate::metrics::exact::Exact;
 use crate::metrics::meter::MeterReport;
-use crate::metrics::series::{Counts, Exact};
+use crate::metrics::series::Counts;
 use crate::observe::{Event, Observer, PowerSamples};
 use crate::parts::layer::MergeCounts;
 use crate::sets::{Operation, Segment};

@@ -74,7 +74,9 @@ impl DeviceKeys {
     /// What manages a plane of this shape; none of a page map.
     pub(crate) fn layer(&self, shape: &Shape) -> Option<AnyLayer> {
         match self.ftl.scheme {
-            SchemeName::Own(number) => Some(AnyLayer::Own(self.own.scheme(number).layer(shape))),
+            SchemeName::Own(number) => {
+                Some(AnyLayer::Own(self.own.scheme(number).boxed_layer(shape)))
+            }
             name => self.schemes.policy(name).layer(shape),
         }
     }

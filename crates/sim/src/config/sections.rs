@@ -192,22 +192,19 @@ pub trait Sections {
     }
 }
 
+/// The sections of a device file by their names and, behind them, the families of parts, each of
+/// which has a section `FAMILY.NAME`.
 macro_rules! device_keys {
-    ($($(#[doc = $doc:literal])+ $field:ident: $type:ty,)+) => {
+    (
+        $($(#[doc = $doc:literal])+ $field:ident: $type:ty,)+
+        ..
+        $($(#[doc = $about:literal])+ $parts:ident: $keys:ident in $family:literal,)+
+    ) => {
         /// Every key of a device file, as written; [`super::Settings`] is what the engine trusts.
         #[derive(Clone, Debug, PartialEq, Eq, Default)]
         pub struct DeviceKeys {
             $($(#[doc = $doc])+ pub $field: $type,)+
-            /// The keys of every command policy.
-            pub policies: PolicyKeys,
-            /// The keys of every host policy.
-            pub host_policies: HostPolicyKeys,
-            /// The keys of every bus policy.
-            pub bus_policies: BusPolicyKeys,
-            /// The keys of every rule for victims.
-            pub victims: VictimKeys,
-            /// The keys of every mapping scheme.
-            pub schemes: SchemeKeys,
+            $($(#[doc = $about])+ pub $parts: $keys,)+
             /// The user's own parts and their keys.
             pub own: OwnKeys,
             /// The keys of families of firmware that were given a value.
@@ -221,14 +218,9 @@ macro_rules! device_keys {
                     KeyList::new(<$type>::KEYS),
                     concat!($($doc),+),
                 ),)+];
-                let parts = PolicyKeys::PARTS.iter().map(|part| ("policy", part));
-                let parts = parts.chain(HostPolicyKeys::PARTS.iter().map(|part| ("host", part)));
-                let parts = parts.chain(BusPolicyKeys::PARTS.iter().map(|part| ("channel", part)));
-                let parts = parts.chain(VictimKeys::PARTS.iter().map(|part| ("gc", part)));
-                let parts = parts.chain(SchemeKeys::PARTS.iter().map(|part| ("ftl", part)));
-                all.extend(parts.map(|(family, (name, keys, doc))| {
-                    (format!("{family}.{name}").into(), KeyList::new(keys), *doc)
-                }));
+                $(all.extend($keys::PARTS.iter().map(|(name, keys, doc)| {
+                    (format!("{}.{name}", $family).into(), KeyList::new(keys), *doc)
+                }));)+
                 self.own.add_to(&mut all);
                 all
             }
@@ -236,11 +228,7 @@ macro_rules! device_keys {
             fn set(&mut self, section: &str, key: &str, value: Value) -> bool {
                 self.given.note(section, key);
                 let built_in = match section.split_once('.') {
-                    Some(("policy", name)) => self.policies.set(name, key, value),
-                    Some(("host", name)) => self.host_policies.set(name, key, value),
-                    Some(("channel", name)) => self.bus_policies.set(name, key, value),
-                    Some(("gc", name)) => self.victims.set(name, key, value),
-                    Some(("ftl", name)) => self.schemes.set(name, key, value),
+                    $(Some(($family, name)) => self.$parts.set(name, key, value),)+
                     _ => match section {
                         $(stringify!($field) => self.$field.set(key, value),)+
                         _ => false,
@@ -251,11 +239,7 @@ macro_rules! device_keys {
 
             fn get(&self, section: &str, key: &str) -> Option<Value> {
                 let built_in = match section.split_once('.') {
-                    Some(("policy", name)) => self.policies.get(name, key),
-                    Some(("host", name)) => self.host_policies.get(name, key),
-                    Some(("channel", name)) => self.bus_policies.get(name, key),
-                    Some(("gc", name)) => self.victims.get(name, key),
-                    Some(("ftl", name)) => self.schemes.get(name, key),
+                    $(Some(($family, name)) => self.$parts.get(name, key),)+
                     _ => match section {
                         $(stringify!($field) => self.$field.get(key),)+
                         _ => None,
@@ -316,4 +300,15 @@ device_keys! {
     memory: MemoryKeys,
     /// What is recorded.
     metrics: MetricsKeys,
+    ..
+    /// The keys of every command policy.
+    policies: PolicyKeys in "policy",
+    /// The keys of every host policy.
+    host_policies: HostPolicyKeys in "host",
+    /// The keys of every bus policy.
+    bus_policies: BusPolicyKeys in "channel",
+    /// The keys of every rule for victims.
+    victims: VictimKeys in "gc",
+    /// The keys of every mapping scheme.
+    schemes: SchemeKeys in "ftl",
 }

@@ -144,7 +144,7 @@ impl Power {
         let by_state = (0..).zip(STATES).map(|(own, (_, name))| (name, sum(&|_, _, s| s == own)));
         let by_cause = (0..).zip(CAUSES).map(|(own, (_, name))| (name, sum(&|_, c, _| c == own)));
         let phases = Phase::ALL.iter();
-        let by_phase = phases.map(|phase| (phase.name(), sum(&|p, _, _| p == *phase as usize)));
+        let by_phase = phases.map(|phase| (phase.word(), sum(&|p, _, _| p == *phase as usize)));
         Energy {
             states: by_state.collect(),
             causes: by_cause.collect(),

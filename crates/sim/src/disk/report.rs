@@ -44,7 +44,7 @@ fn energy_report(mut energy: Energy, sleep_pj: [u128; 3]) -> Option<EnergyReport
     energy.states.insert("sleep", slept);
     energy.causes.insert("sleep", slept);
     for (phase, pj) in Phase::ALL.iter().zip(sleep_pj) {
-        *energy.phases.entry(phase.name()).or_default() += pj;
+        *energy.phases.entry(phase.word()).or_default() += pj;
     }
     let total: u128 = energy.phases.values().sum();
     let narrow = |pj: u128| u64::try_from(pj).ok();

@@ -63,12 +63,7 @@ impl Pools<'_> {
             let batch = left.min(most);
             left -= batch;
             for _ in 0..batch {
-                let is_hot = self.hot > 0 && random.unit() < hot;
-                let unit = if is_hot {
-                    random.below(self.hot)
-                } else {
-                    self.hot + random.below(self.filled - self.hot)
-                };
+                let unit = self.draw(&mut random, hot);
                 of_planes[self.of_lpn(unit) as usize].push(unit);
             }
             for (plane, units) in (0..).map(PlaneId::new).zip(&mut of_planes) {
@@ -180,12 +175,7 @@ mod tests {
         let Pool { soft, target, .. } = Pool::of_plane(pools.settings);
         let mut begun = vec![None; pools.count() as usize];
         for _ in 0..aging_writes(pools.settings, pools.filled) {
-            let is_hot = pools.hot > 0 && random.unit() < hot;
-            let unit = if is_hot {
-                random.below(pools.hot)
-            } else {
-                pools.hot + random.below(pools.filled - pools.hot)
-            };
+            let unit = pools.draw(&mut random, hot);
             let plane = PlaneId::new(pools.of_lpn(unit));
             let gc = &pools.settings.keys.gc;
             let opens = !map.blocks.has_open_block(plane, HOST);

@@ -11,7 +11,7 @@ use crate::config::{GcPacing, InitialState, MapStore, Settings};
 use crate::ftl::Ftl;
 use crate::ftl::page_map::{ByPlane, Owner, PageMap, ROOM};
 use crate::parts::blocks::Frontier;
-use crate::parts::victim::Rule;
+use crate::parts::victim::{Rule, VictimRule};
 use flashyard_core::quantity::Ppm;
 use flashyard_core::units::{BlockId, Lpn, MapPage, PlaneId, Ppn};
 
@@ -144,7 +144,7 @@ pub(super) struct Pools<'a> {
     cleaning: Cleaning,
     /// Units that are written, and how many of them are in the first class.
     pub(super) filled: u32,
-    pub(super) hot: u32,
+    hot: u32,
     pub(super) seed: u64,
     /// The plane of each stripe of a round of static striping, and the stripe of each plane.
     planes: Vec<u32>,
@@ -201,6 +201,15 @@ impl<'a> Pools<'a> {
             [1.0, 0.0]
         } else {
             [hot, 1.0 - hot]
+        }
+    }
+
+    /// The unit of a random write, of which the share `hot` goes to the first class.
+    pub(super) fn draw(&self, random: &mut Random, hot: f64) -> u32 {
+        if self.hot > 0 && random.unit() < hot {
+            random.below(self.hot)
+        } else {
+            self.hot + random.below(self.filled - self.hot)
         }
     }
 

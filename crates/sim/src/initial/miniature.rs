@@ -4,7 +4,7 @@
 use super::place::{Cursor, Orders, Slots, walk};
 use super::plan::{Plan, Recipe, Tile};
 use super::random::{Random, whole};
-use super::rules::{Victims, View, rule};
+use super::rules::FullBlocks;
 use super::{Cleaning, Pool, Refusal, analytic};
 
 /// No place, no block.
@@ -34,7 +34,7 @@ pub struct Miniature {
     open: Vec<(u32, u32)>,
     /// Which of them filled each block.
     filler: Vec<u32>,
-    victims: Box<dyn Victims>,
+    full: FullBlocks,
     random: Random,
     /// Host writes, and units copied of each class.
     host: u64,
@@ -55,7 +55,7 @@ impl Miniature {
             free: (0..pool.blocks).rev().collect(),
             open: vec![(NONE, 0); pool.generations as usize + 1],
             filler: vec![0; pool.blocks as usize],
-            victims: rule(cleaning, pool.blocks, pool.block_units),
+            full: FullBlocks::new(cleaning, pool.blocks, pool.block_units),
             random: Random::new(seed, 2),
             host: 0,
             copied: [0; 2],
@@ -88,7 +88,7 @@ impl Miniature {
             made.is_full[block as usize] = true;
             made.filler[block as usize] = full.generation;
             made.filled[block as usize] = made.host - u64::from(full.age);
-            made.victims.filled(block, made.valid[block as usize]);
+            made.full.filled(block, made.valid[block as usize]);
         }
         let first = u32::try_from(plan.full.len()).expect("blocks have 32 bits");
         for (block, open) in (first..).zip(&plan.open) {
@@ -184,7 +184,7 @@ impl Miniature {
         let valid = &mut self.valid[block as usize];
         *valid -= 1;
         if self.is_full[block as usize] {
-            self.victims.lost(block, *valid + 1);
+            self.full.lost(block, *valid + 1);
         }
     }
 
@@ -202,15 +202,14 @@ impl Miniature {
             self.open[frontier] = (NONE, 0);
             self.is_full[block as usize] = true;
             self.filled[block as usize] = self.host;
-            self.victims.filled(block, self.valid[block as usize]);
+            self.full.filled(block, self.valid[block as usize]);
         }
         Ok(())
     }
 
     /// Copies the valid units of a victim and erases it; `false` where there is none.
     fn clean(&mut self) -> Result<bool, Refusal> {
-        let view = View { valid: &self.valid, block_units: self.pool.block_units };
-        let Some(victim) = self.victims.take(&view, &mut self.random) else { return Ok(false) };
+        let Some(victim) = self.full.take(&self.valid, &mut self.random) else { return Ok(false) };
         self.is_full[victim as usize] = false;
         let frontier = (self.filler[victim as usize] + 1).min(self.pool.generations) as usize;
         let first = victim * self.pool.block_units;

@@ -14,7 +14,7 @@ pub mod plan;
 mod planned;
 pub mod progress;
 pub mod random;
-pub mod rules;
+mod rules;
 
 use crate::config::{GcPacing, GcStart, Settings};
 pub use crate::parts::victim::Cleaning;

@@ -1,150 +1,142 @@
-//! The victim rules of the miniature.
+//! The full blocks of a miniature, and the victims that are taken among them.
 
 use super::Cleaning;
 use super::random::Random;
+use crate::parts::links::Links;
+use crate::parts::victim::cost_benefit;
 use std::collections::VecDeque;
-use std::fmt::Debug;
 
-/// What a rule may look at when it takes a victim.
-#[derive(Clone, Copy, Debug)]
-pub struct View<'a> {
-    /// Valid units by block.
-    pub valid: &'a [u32],
-    /// Units of a block.
-    pub block_units: u32,
-}
-
-/// Keeps the full blocks of a pool and takes victims.
-pub trait Victims: Debug {
-    /// A block has been filled.
-    fn filled(&mut self, block: u32, valid: u32);
-    /// A full block has lost a valid unit; it had `valid` before.
-    fn lost(&mut self, block: u32, valid: u32) {
-        let _ = (block, valid);
-    }
-    /// Takes the next victim out of the full blocks; `None` where there is none to take.
-    fn take(&mut self, view: &View<'_>, random: &mut Random) -> Option<u32>;
-}
-
-/// The rule of a way of cleaning, for blocks of a pool.
-pub fn rule(cleaning: Cleaning, blocks: u32, block_units: u32) -> Box<dyn Victims> {
-    let sampled = |choices, only_invalid| {
-        Box::new(Sampled { full: Vec::new(), choices, only_invalid }) as Box<dyn Victims>
-    };
-    match cleaning {
-        Cleaning::Greedy => Box::new(Greedy::new(blocks, block_units)),
-        Cleaning::Fifo => Box::new(Queue::default()),
-        Cleaning::Random => sampled(1, false),
-        Cleaning::RandomInvalid => sampled(1, true),
-        Cleaning::Choices(choices) => sampled(choices, false),
-        Cleaning::ChoicesInvalid(choices) => sampled(choices, true),
-        Cleaning::CostBenefit => Box::new(CostBenefit {
-            buckets: Greedy::new(blocks, block_units),
-            changed: vec![0; blocks as usize],
-            clock: 0,
-        }),
-    }
-}
-
-#[derive(Debug, Default)]
-struct Queue(VecDeque<u32>);
-
-impl Victims for Queue {
-    fn filled(&mut self, block: u32, _: u32) {
-        self.0.push_back(block);
-    }
-
-    fn take(&mut self, _: &View<'_>, _: &mut Random) -> Option<u32> {
-        self.0.pop_front()
-    }
-}
-
-/// No block.
-const NONE: u32 = u32::MAX;
-
-/// Buckets by valid count; among equals the block that came to its bucket first.
+/// The full blocks of a pool, kept as its way of cleaning needs them.
 #[derive(Debug)]
-struct Greedy {
-    /// The one before and the one behind each block in its bucket.
-    links: Vec<[u32; 2]>,
-    /// The first and the last block of each bucket.
-    ends: Vec<[u32; 2]>,
+pub(super) struct FullBlocks {
+    cleaning: Cleaning,
+    /// Units of a block.
+    block_units: u32,
+    /// Where victims go by valid units, of all blocks with equally many; none otherwise.
+    buckets: Option<Buckets>,
+    /// Otherwise: in the order in which they were filled, or in any order to draw from.
+    list: VecDeque<u32>,
+    /// When each block lost a unit or was filled, in units lost by full blocks; empty where ages do
+    /// not matter.
+    changed: Vec<u64>,
+    clock: u64,
+}
+
+/// Lists of blocks by valid units; among equals the block that came to its bucket first is first.
+#[derive(Debug)]
+struct Buckets {
+    links: Links,
+    /// The first and the last block of each bucket, + 1.
+    first: Vec<u32>,
+    last: Vec<u32>,
     /// No full block has fewer valid units.
     least: u32,
 }
 
-impl Greedy {
-    fn new(blocks: u32, block_units: u32) -> Self {
-        Self {
-            links: vec![[NONE; 2]; blocks as usize],
-            ends: vec![[NONE; 2]; block_units as usize + 1],
-            least: 0,
-        }
-    }
-
-    fn unlink(&mut self, block: u32, valid: u32) {
-        let [before, behind] = self.links[block as usize];
-        match before {
-            NONE => self.ends[valid as usize][0] = behind,
-            before => self.links[before as usize][1] = behind,
-        }
-        match behind {
-            NONE => self.ends[valid as usize][1] = before,
-            behind => self.links[behind as usize][0] = before,
-        }
-    }
-}
-
-impl Victims for Greedy {
-    fn filled(&mut self, block: u32, valid: u32) {
-        let last = std::mem::replace(&mut self.ends[valid as usize][1], block);
-        self.links[block as usize] = [last, NONE];
-        match last {
-            NONE => self.ends[valid as usize][0] = block,
-            last => self.links[last as usize][1] = block,
-        }
+impl Buckets {
+    fn push(&mut self, block: u32, valid: u32) {
+        self.links.push(block, [&mut self.first[valid as usize], &mut self.last[valid as usize]]);
         self.least = self.least.min(valid);
     }
 
-    fn lost(&mut self, block: u32, valid: u32) {
-        self.unlink(block, valid);
-        self.filled(block, valid - 1);
+    fn remove(&mut self, block: u32, valid: u32) {
+        self.links.remove(block, [&mut self.first[valid as usize], &mut self.last[valid as usize]]);
     }
 
-    fn take(&mut self, view: &View<'_>, _: &mut Random) -> Option<u32> {
-        while self.least < view.block_units && self.ends[self.least as usize][0] == NONE {
+    /// The first block of those with this many valid units.
+    fn first(&self, valid: u32) -> Option<u32> {
+        self.first[valid as usize].checked_sub(1)
+    }
+
+    /// The first block of those with the fewest valid units, if that are fewer than `below`.
+    fn fewest(&mut self, below: u32) -> Option<u32> {
+        while self.least < below && self.first[self.least as usize] == 0 {
             self.least += 1;
         }
-        if self.least == view.block_units {
-            return None;
-        }
-        let block = self.ends[self.least as usize][0];
-        self.unlink(block, self.least);
-        Some(block)
+        if self.least < below { self.first(self.least) } else { None }
     }
 }
 
-/// The fewest valid units of some that are drawn.
-#[derive(Debug)]
-struct Sampled {
-    full: Vec<u32>,
-    choices: u32,
-    only_invalid: bool,
-}
-
-impl Victims for Sampled {
-    fn filled(&mut self, block: u32, _: u32) {
-        self.full.push(block);
+impl FullBlocks {
+    /// None of so many blocks is full.
+    pub(super) fn new(cleaning: Cleaning, blocks: u32, block_units: u32) -> Self {
+        let by_age = cleaning == Cleaning::CostBenefit;
+        let buckets = (by_age || cleaning == Cleaning::Greedy).then(|| Buckets {
+            links: Links::new(blocks as usize),
+            first: vec![0; block_units as usize + 1],
+            last: vec![0; block_units as usize + 1],
+            least: 0,
+        });
+        let changed = if by_age { vec![0; blocks as usize] } else { Vec::new() };
+        Self { cleaning, block_units, buckets, list: VecDeque::new(), changed, clock: 0 }
     }
 
-    fn take(&mut self, view: &View<'_>, random: &mut Random) -> Option<u32> {
-        let count = u32::try_from(self.full.len()).expect("blocks have 32 bits");
-        let valid = |place: u32| view.valid[self.full[place as usize] as usize];
-        let able = |place: u32| !self.only_invalid || valid(place) < view.block_units;
-        if count == 0 || !(0..count).any(able) {
+    /// A block has been filled and holds this many valid units.
+    pub(super) fn filled(&mut self, block: u32, valid: u32) {
+        match &mut self.buckets {
+            Some(buckets) => buckets.push(block, valid),
+            None => self.list.push_back(block),
+        }
+        self.stamp(block);
+    }
+
+    /// A full block has lost a valid unit; it had `valid` before.
+    pub(super) fn lost(&mut self, block: u32, valid: u32) {
+        self.clock += 1;
+        if let Some(buckets) = &mut self.buckets {
+            buckets.remove(block, valid);
+            buckets.push(block, valid - 1);
+        }
+        self.stamp(block);
+    }
+
+    fn stamp(&mut self, block: u32) {
+        if let Some(changed) = self.changed.get_mut(block as usize) {
+            *changed = self.clock;
+        }
+    }
+
+    /// Takes the next victim out; `valid` are the valid units of all blocks. `None` where there is
+    /// none to take.
+    pub(super) fn take(&mut self, valid: &[u32], random: &mut Random) -> Option<u32> {
+        let Some(buckets) = &mut self.buckets else {
+            return match self.cleaning {
+                Cleaning::Choices(choices) => self.draw(choices, false, valid, random),
+                Cleaning::ChoicesInvalid(choices) => self.draw(choices, true, valid, random),
+                Cleaning::RandomInvalid => self.draw(1, true, valid, random),
+                Cleaning::Random => self.draw(1, false, valid, random),
+                Cleaning::Fifo | Cleaning::Greedy | Cleaning::CostBenefit => self.list.pop_front(),
+            };
+        };
+        let victim = if self.cleaning == Cleaning::Greedy {
+            buckets.fewest(self.block_units)
+        } else {
+            let heads = (0..self.block_units).filter_map(|valid| {
+                let block = buckets.first(valid)?;
+                Some((valid, self.clock - self.changed[block as usize], block))
+            });
+            cost_benefit::best(self.block_units, heads)
+        }?;
+        buckets.remove(victim, valid[victim as usize]);
+        Some(victim)
+    }
+
+    /// Takes the block with the fewest valid units of some that are drawn, the one drawn first
+    /// among equals.
+    fn draw(
+        &mut self,
+        choices: u32,
+        only_invalid: bool,
+        valid: &[u32],
+        random: &mut Random,
+    ) -> Option<u32> {
+        let count = u32::try_from(self.list.len()).expect("blocks have 32 bits");
+        let valid = |place: u32| valid[self.list[place as usize] as usize];
+        let able = |place: u32| !only_invalid || valid(place) < self.block_units;
+        if !(0..count).any(able) {
             return None;
         }
-        let mut draw = || {
+        let draw = |_| {
             loop {
                 let place = random.below(count);
                 if able(place) {
@@ -152,56 +144,7 @@ impl Victims for Sampled {
                 }
             }
         };
-        let mut best = draw();
-        for _ in 1..self.choices {
-            let other = draw();
-            if valid(other) < valid(best) {
-                best = other;
-            }
-        }
-        Some(self.full.swap_remove(best as usize))
-    }
-}
-
-/// The best of the heads of buckets: in each, the block whose last change is longest ago. Time is
-/// counted in units lost by full blocks.
-#[derive(Debug)]
-struct CostBenefit {
-    buckets: Greedy,
-    changed: Vec<u64>,
-    clock: u64,
-}
-
-impl Victims for CostBenefit {
-    fn filled(&mut self, block: u32, valid: u32) {
-        self.buckets.filled(block, valid);
-        self.changed[block as usize] = self.clock;
-    }
-
-    fn lost(&mut self, block: u32, valid: u32) {
-        self.clock += 1;
-        self.buckets.lost(block, valid);
-        self.changed[block as usize] = self.clock;
-    }
-
-    fn take(&mut self, view: &View<'_>, _: &mut Random) -> Option<u32> {
-        let mut best: (f64, Option<(u32, u32)>) = (-1.0, None);
-        for valid in 0..view.block_units {
-            let block = self.buckets.ends[valid as usize][0];
-            if block == NONE {
-                continue;
-            }
-            let age = (self.clock - self.changed[block as usize]) as f64;
-            let score = match valid {
-                0 => f64::INFINITY,
-                _ => age * f64::from(view.block_units - valid) / (2.0 * f64::from(valid)),
-            };
-            if score > best.0 {
-                best = (score, Some((block, valid)));
-            }
-        }
-        let (block, valid) = best.1?;
-        self.buckets.unlink(block, valid);
-        Some(block)
+        let best = (0..choices).map(draw).min_by_key(|place| valid(*place))?;
+        self.list.swap_remove_back(best as usize)
     }
 }

@@ -1,69 +1,42 @@
 //! Operations and busy time by phase, operation and purpose: what energy is derived from.
 
+use flashyard_core::choice;
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::Span;
 
-/// When work was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// While a request was outstanding.
-    Foreground,
-    /// While none was, between requests.
-    Idle,
-    /// After the last request.
-    Post,
-}
-
-impl Phase {
-    /// Every phase, in order.
-    pub const ALL: [Self; 3] = [Self::Foreground, Self::Idle, Self::Post];
-
-    /// The word reports use.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Foreground => "foreground",
-            Self::Idle => "idle",
-            Self::Post => "post",
-        }
+choice! {
+    /// When work was done.
+    pub enum Phase {
+        /// While a request was outstanding.
+        Foreground = "foreground",
+        /// While none was, between requests.
+        Idle = "idle",
+        /// After the last request.
+        Post = "post",
     }
 }
 
-/// Why a program was begun that left a part of its program unit empty.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Padding {
-    /// A request asked for it: a flush, a preflush, FUA, or any write that is answered when its
-    /// program is over.
-    Asked,
-    /// Other data of the host.
-    Host,
-    /// Copies of garbage collection.
-    Gc,
-    /// Map pages.
-    Map,
-    /// Copies of merges.
-    Merge,
-    /// Copies of wear levelling.
-    Wear,
+choice! {
+    /// Why a program was begun that left a part of its program unit empty.
+    pub enum Padding {
+        /// A request asked for it: a flush, a preflush, FUA, or any write that is answered when its
+        /// program is over.
+        Asked = "asked",
+        /// Other data of the host.
+        Host = "host",
+        /// Copies of garbage collection.
+        Gc = "gc",
+        /// Map pages.
+        Map = "map",
+        /// Copies of merges.
+        Merge = "merge",
+        /// Copies of wear levelling.
+        Wear = "wear",
+    }
 }
 
 impl Padding {
-    /// Every cause, in the order of their numbers.
-    pub const ALL: [Self; 6] =
-        [Self::Asked, Self::Host, Self::Gc, Self::Map, Self::Merge, Self::Wear];
-
-    /// The word reports use.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Asked => "asked",
-            Self::Host => "host",
-            Self::Gc => "gc",
-            Self::Map => "map",
-            Self::Merge => "merge",
-            Self::Wear => "wear",
-        }
-    }
-
     /// The cause of a program for a purpose, that a request asked for or not.
     pub const fn of(purpose: Purpose, asked: bool) -> Self {
         match purpose {

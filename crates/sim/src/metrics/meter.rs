@@ -4,7 +4,7 @@
 //! begun in it is left; then its sample is handed out and forgotten. Periods in which nothing
 //! happens are handed out as a run.
 
-use super::series::{Exact, MIB_BITS, add, picojoules};
+use super::exact::{Exact, MIB_BITS, add, picojoules, spread};
 use crate::observe::PowerSamples;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
 use flashyard_core::units::Time;
@@ -108,23 +108,11 @@ impl Meter {
     /// An energy that was taken evenly between two instants, by now both past: each period gets its
     /// share by time, and together they get all of it.
     pub fn took(&mut self, from: Time, until: Time, pj: u128) {
-        let (from, until) = (self.place(from), self.place(until));
-        let fj = pj * 1_000;
-        let (mut at, mut given) = (from, 0);
-        loop {
-            let number = at / self.period;
-            let end = until.min((number + 1) * self.period);
-            let all = end == until;
-            let share =
-                if all { fj } else { fj * u128::from(end - from) / u128::from(until - from) };
+        spread((self.place(from), self.place(until)), self.period, pj, |number, share| {
             let place = number.checked_sub(self.first).expect("the period is open");
             let place = usize::try_from(place).expect("few periods are open");
-            self.open[place][0] += share - given;
-            if all {
-                break;
-            }
-            (at, given) = (end, share);
-        }
+            self.open[place][0] += share;
+        });
     }
 
     /// All that has begun is recorded.

@@ -3,6 +3,7 @@
 pub mod backlog;
 pub mod counters;
 pub mod drift;
+pub mod exact;
 pub mod histogram;
 pub mod meter;
 pub mod parts;

@@ -1,6 +1,7 @@
 //! The time series: what happened in each bin of measured time, in bounded memory. When more bins
 //! are needed than there may be, pairs are joined and the width doubles.
 
+use super::exact::{Exact, add, picojoules, spread};
 use crate::saved::{Reader, RestoreError, Saved, Writer, load_list, save_list, saved};
 use flashyard_core::request::{RequestOp, SECTOR_BYTES};
 use flashyard_core::units::Time;
@@ -8,25 +9,6 @@ use serde::Serialize;
 
 /// The most bins of a series.
 pub const BINS: usize = 4_096;
-/// A MiB in bytes is 1 shifted by so many bits; powers by the MiB are exact in microwatts times so
-/// many bytes.
-pub const MIB_BITS: u32 = 20;
-
-/// Energy or power: what is exact in femtojoules (microwatts), and what is exact in these times
-/// bytes of a MiB. Each is rounded by itself, as it is in the sums of a run.
-pub type Exact = [u128; 2];
-
-/// Whole picojoules of an energy.
-pub(super) fn picojoules([fj, fj_mib]: Exact) -> u128 {
-    fj / 1_000 + (fj_mib >> MIB_BITS) / 1_000
-}
-
-/// Adds an energy; what does not fit is refused when the run is reported.
-pub(super) fn add(sum: &mut Exact, energy: Exact) {
-    for (sum, energy) in sum.iter_mut().zip(energy) {
-        *sum = sum.saturating_add(energy);
-    }
-}
 
 /// Operation counts since the start, and the free blocks of the moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,6 +25,18 @@ pub struct Counts {
     pub free_blocks: u64,
     /// Energy of accesses to memory and of searches, in picojoules.
     pub accesses_pj: u128,
+}
+
+impl Counts {
+    /// Adds what has been counted since `base`, and takes over the free blocks of the moment.
+    fn go_on(&mut self, now: &Self, base: &Self) {
+        self.host_programs += now.host_programs - base.host_programs;
+        self.gc_programs += now.gc_programs - base.gc_programs;
+        self.programs += now.programs - base.programs;
+        self.erases += now.erases - base.erases;
+        self.accesses_pj += now.accesses_pj - base.accesses_pj;
+        self.free_blocks = now.free_blocks;
+    }
 }
 
 /// Sums of one bin.
@@ -69,12 +63,7 @@ impl Bin {
         }
         self.outstanding_ns += later.outstanding_ns;
         add(&mut self.energy, later.energy);
-        self.counts.host_programs += later.counts.host_programs;
-        self.counts.gc_programs += later.counts.gc_programs;
-        self.counts.programs += later.counts.programs;
-        self.counts.erases += later.counts.erases;
-        self.counts.accesses_pj += later.counts.accesses_pj;
-        self.counts.free_blocks = later.counts.free_blocks;
+        self.counts.go_on(&later.counts, &Counts::default());
     }
 }
 
@@ -184,24 +173,10 @@ impl Series {
     /// share by time, and together they get all of it.
     pub fn took(&mut self, from: Time, until: Time, pj: u128) {
         let place = |time: Time| self.before + time.since(self.start).as_ns();
-        let (from, until) = (place(from), place(until));
-        let fj = pj * 1_000;
-        let (mut at, mut given) = (from, 0);
-        loop {
-            let bin = at / self.width;
-            let end = until.min((bin + 1) * self.width);
-            let share = if end == until {
-                fj - given
-            } else {
-                fj * u128::from(end - from) / u128::from(until - from) - given
-            };
+        spread((place(from), place(until)), self.width, pj, |bin, share| {
             let bin = usize::try_from(bin).expect("a bin of the past");
             add(&mut self.bins[bin].energy, [share, 0]);
-            if end == until {
-                break;
-            }
-            (at, given) = (end, given + share);
-        }
+        });
     }
 
     /// A request is answered.
@@ -270,13 +245,7 @@ impl Series {
     /// The open bin gets what was counted since it began.
     fn close(&mut self, counts: &Counts) {
         let base = std::mem::replace(&mut self.base, *counts);
-        let bin = &mut self.bins.last_mut().expect("a bin is open").counts;
-        bin.host_programs += counts.host_programs - base.host_programs;
-        bin.gc_programs += counts.gc_programs - base.gc_programs;
-        bin.programs += counts.programs - base.programs;
-        bin.erases += counts.erases - base.erases;
-        bin.accesses_pj += counts.accesses_pj - base.accesses_pj;
-        bin.free_blocks = counts.free_blocks;
+        self.bins.last_mut().expect("a bin is open").counts.go_on(counts, &base);
     }
 
     fn halve(&mut self) {
@@ -402,6 +371,7 @@ impl BinReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::exact::MIB_BITS;
 
     /// One request an interval of 10, outstanding for 4 of them, one program and one free block
     /// less each; by any width the bins add up to the same sums.

@@ -16,6 +16,7 @@ use index::Index;
 use wear::Heap;
 pub use wear::{Care, Freed};
 
+use super::links::Links;
 use super::victim::{Rule, VictimRule};
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, PlaneId, Ppn};
@@ -102,7 +103,7 @@ struct OpenBlock {
     next: u32,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Pool {
     /// Blocks that were never used start here.
     next_fresh: u32,
@@ -147,9 +148,8 @@ pub struct Blocks {
     filled: Vec<u64>,
     /// Blocks that are never used: bad from the start, or worn out.
     bad: Vec<bool>,
-    /// Links of the free list, or of the bucket of full blocks with equal valid counts.
-    next: Vec<u32>,
-    prev: Vec<u32>,
+    /// In the free list, or in the bucket of full blocks with equal valid counts.
+    links: Links,
     full: Vec<bool>,
     /// Oldest and newest full block + 1, by plane and valid count.
     bucket_head: Vec<u32>,
@@ -178,7 +178,7 @@ crate::saved::saved!(Pool {
     random,
 } skip { gaining });
 crate::saved::saved!(Blocks {
-    pools, open, valid, erases, tags, filled, bad, next, prev, full, bucket_head, bucket_tail,
+    pools, open, valid, erases, tags, filled, bad, links, full, bucket_head, bucket_tail,
     index,
 } skip { geometry, frontiers, care, least_free, least_full });
 
@@ -188,21 +188,7 @@ impl Blocks {
         let blocks = geometry.blocks() as usize;
         let planes = geometry.all_planes() as usize;
         let buckets = planes * (geometry.units_per_block() as usize + 1);
-        let pool = Pool {
-            next_fresh: 0,
-            free_head: 0,
-            free_tail: 0,
-            free_blocks: geometry.blocks_per_plane,
-            least_valid: 0,
-            gaining: 0,
-            valid: 0,
-            fills: 0,
-            clock: 0,
-            most_erases: 0,
-            worn: 0,
-            begun: 0,
-            random: 0,
-        };
+        let pool = Pool { free_blocks: geometry.blocks_per_plane, ..Pool::default() };
         let looks = care.rule.looks();
         let mut made = Self {
             geometry,
@@ -214,8 +200,7 @@ impl Blocks {
             tags: vec![0; blocks],
             filled: vec![0; blocks],
             bad: vec![false; blocks],
-            next: vec![0; blocks],
-            prev: vec![0; blocks],
+            links: Links::new(blocks),
             full: vec![false; blocks],
             bucket_head: vec![0; buckets],
             bucket_tail: vec![0; buckets],
@@ -394,11 +379,7 @@ impl Blocks {
     pub fn search(&mut self, plane: PlaneId, by_rule: bool) -> Option<(BlockId, u64)> {
         let rule = self.care.rule.clone();
         let mut full = FullBlocks::new(self, plane);
-        let victim = match &rule {
-            _ if !by_rule => full.fewest_of_all(),
-            Rule::BuiltIn(rule) => rule.victim(&mut full),
-            Rule::Own(rule) => rule.victim(&mut full),
-        }?;
+        let victim = if by_rule { rule.victim(&mut full) } else { full.fewest_of_all() }?;
         let searches = full.searches();
         if matches!(rule, Rule::Own(_)) {
             let is_right = self.geometry.plane_of_block(victim) == plane

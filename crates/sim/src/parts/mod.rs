@@ -3,7 +3,9 @@
 //! state.
 
 pub mod blocks;
+pub(crate) mod forward;
 pub mod layer;
+pub(crate) mod links;
 pub mod log;
 pub mod memory;
 pub mod policy;

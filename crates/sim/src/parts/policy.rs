@@ -1,5 +1,6 @@
 //! The policies of a run: built-in ones, dispatched statically, or a user's own.
 
+use super::forward::forward;
 use flashyard_core::bus::policy::{AnyBusPolicy, BusPolicy, ChannelView};
 use flashyard_core::command::StreamId;
 use flashyard_core::host::{AnyHostPolicy, HostAnswer, HostPolicy, HostView};
@@ -105,81 +106,19 @@ pub enum Policy {
 }
 
 impl CommandPolicy for Policy {
-    fn queue_names(&self) -> &'static [&'static str] {
-        match self {
-            Self::BuiltIn(policy) => policy.queue_names(),
-            Self::Own(policy) => policy.queue_names(),
-        }
-    }
-
-    fn place(&self, command: &CommandView<'_>, now: Time) -> Placement {
-        match self {
-            Self::BuiltIn(policy) => policy.place(command, now),
-            Self::Own(policy) => policy.place(command, now),
-        }
-    }
-
-    fn reads_fot(&self) -> bool {
-        match self {
-            Self::BuiltIn(policy) => policy.reads_fot(),
-            Self::Own(policy) => policy.reads_fot(),
-        }
-    }
-
-    fn queues_before_urgent_gc(&self) -> u8 {
-        match self {
-            Self::BuiltIn(policy) => policy.queues_before_urgent_gc(),
-            Self::Own(policy) => policy.queues_before_urgent_gc(),
-        }
-    }
-
-    fn inherits(&self) -> bool {
-        match self {
-            Self::BuiltIn(policy) => policy.inherits(),
-            Self::Own(policy) => policy.inherits(),
-        }
-    }
-
-    fn rekeys(&self) -> bool {
-        match self {
-            Self::BuiltIn(policy) => policy.rekeys(),
-            Self::Own(policy) => policy.rekeys(),
-        }
-    }
-
-    fn has_state(&self) -> bool {
-        match self {
-            Self::BuiltIn(policy) => policy.has_state(),
-            Self::Own(policy) => policy.has_state(),
-        }
-    }
-
-    fn state_words(&self, dies: usize, streams: usize) -> usize {
-        match self {
-            Self::BuiltIn(policy) => policy.state_words(dies, streams),
-            Self::Own(policy) => policy.state_words(dies, streams),
-        }
-    }
-
-    fn command_event(&self, state: &mut [u64], event: &CommandEvent) {
-        match self {
-            Self::BuiltIn(policy) => policy.command_event(state, event),
-            Self::Own(policy) => policy.command_event(state, event),
-        }
-    }
-
-    fn ranks_streams(&self) -> bool {
-        match self {
-            Self::BuiltIn(policy) => policy.ranks_streams(),
-            Self::Own(policy) => policy.ranks_streams(),
-        }
-    }
-
-    fn stream_rank(&self, state: &[u64], stream: StreamId) -> u128 {
-        match self {
-            Self::BuiltIn(policy) => policy.stream_rank(state, stream),
-            Self::Own(policy) => policy.stream_rank(state, stream),
-        }
+    forward! {
+        [BuiltIn Own]
+        fn queue_names(&self) -> &'static [&'static str];
+        fn place(&self, command: &CommandView<'_>, now: Time) -> Placement;
+        fn reads_fot(&self) -> bool;
+        fn queues_before_urgent_gc(&self) -> u8;
+        fn inherits(&self) -> bool;
+        fn rekeys(&self) -> bool;
+        fn has_state(&self) -> bool;
+        fn state_words(&self, dies: usize, streams: usize) -> usize;
+        fn command_event(&self, state: &mut [u64], event: &CommandEvent);
+        fn ranks_streams(&self) -> bool;
+        fn stream_rank(&self, state: &[u64], stream: StreamId) -> u128;
     }
 }
 
@@ -196,18 +135,10 @@ pub enum BusRule {
 }
 
 impl BusPolicy for BusRule {
-    fn pick(&self, channel: &ChannelView<'_>) -> Option<usize> {
-        match self {
-            Self::BuiltIn(policy) => policy.pick(channel),
-            Self::Own(policy) => policy.pick(channel),
-        }
-    }
-
-    fn gates_dispatch(&self) -> bool {
-        match self {
-            Self::BuiltIn(policy) => policy.gates_dispatch(),
-            Self::Own(policy) => policy.gates_dispatch(),
-        }
+    forward! {
+        [BuiltIn Own]
+        fn pick(&self, channel: &ChannelView<'_>) -> Option<usize>;
+        fn gates_dispatch(&self) -> bool;
     }
 }
 

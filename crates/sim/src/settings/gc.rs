@@ -4,7 +4,7 @@ use super::factory_bad;
 use crate::config::{
     DeviceKeys, GcKeys, GcPacing, GcStart, GcTiming, InitialState, MapReserve, MapStore,
 };
-use crate::parts::victim::Rule;
+use crate::parts::victim::{Rule, VictimRule};
 
 /// The keys with every threshold of garbage collection in blocks, on planes with this many spare
 /// ones; and what contradicts itself in them.

@@ -183,7 +183,8 @@ fn windows_of_one_and_of_all_amplify_writes_as_published() {
     check_window("100", 28, greedy);
 }
 
-/// No closed form is known. The pool without timing, which has its own code, must agree.
+/// No closed form is known. The pool without timing, which has its own blocks and ages and shares
+/// only the comparison of scores, must agree.
 #[test]
 fn cost_benefit_amplifies_writes_as_a_pool_without_timing() {
     let units = device("cost_benefit", 28).exported_units;

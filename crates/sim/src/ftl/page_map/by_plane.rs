@@ -241,10 +241,8 @@ impl<'a> ByPlane<'a> {
         let mut at = start;
         loop {
             at = self.copy(plane, victim, at..end, frontier);
-            let Some((unit, _, owner)) = self.map.next_valid(victim, at - start) else { break };
-            let Owner::Data(lpn) = owner else { unreachable!("pages of the map stay valid") };
-            self.put(settings, frontier, lpn.get());
-            at = start + unit + 1;
+            let Some(next) = self.copy_next(settings, victim, at - start) else { break };
+            at = start + next;
         }
         self.map.blocks.lay_erased(victim);
     }

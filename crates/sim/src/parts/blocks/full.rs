@@ -42,14 +42,8 @@ impl Blocks {
         let plane = self.geometry.plane_of_block(block);
         let valid = self.valid[block.index()];
         let bucket = self.bucket(plane, valid);
-        let name = block.get() + 1;
-        let tail = std::mem::replace(&mut self.bucket_tail[bucket], name);
-        self.prev[block.index()] = tail;
-        self.next[block.index()] = 0;
-        match tail {
-            0 => self.bucket_head[bucket] = name,
-            tail => self.next[tail as usize - 1] = name,
-        }
+        let ends = [&mut self.bucket_head[bucket], &mut self.bucket_tail[bucket]];
+        self.links.push(block.get(), ends);
         let gains = valid < self.gain_below();
         let pool = &mut self.pools[plane.index()];
         pool.least_valid = pool.least_valid.min(valid);
@@ -60,15 +54,8 @@ impl Blocks {
         let plane = self.geometry.plane_of_block(block);
         let bucket = self.bucket(plane, self.valid[block.index()]);
         self.pools[plane.index()].gaining -= u32::from(self.gains(block));
-        let (prev, next) = (self.prev[block.index()], self.next[block.index()]);
-        match prev {
-            0 => self.bucket_head[bucket] = next,
-            prev => self.next[prev as usize - 1] = next,
-        }
-        match next {
-            0 => self.bucket_tail[bucket] = prev,
-            next => self.prev[next as usize - 1] = prev,
-        }
+        let ends = [&mut self.bucket_head[bucket], &mut self.bucket_tail[bucket]];
+        self.links.remove(block.get(), ends);
     }
 }
 
@@ -160,7 +147,7 @@ impl<'a> FullBlocks<'a> {
     /// The block that came to the bucket of `block` after it: as many valid units, for less time.
     /// From [`longest_with`](Self::longest_with) on it leads through all of a bucket.
     pub fn after(&self, block: BlockId) -> Option<BlockId> {
-        self.blocks.next[block.index()].checked_sub(1).map(BlockId::new)
+        self.blocks.links.after(block.get()).map(BlockId::new)
     }
 
     /// How often a block has been erased.
@@ -176,8 +163,8 @@ impl<'a> FullBlocks<'a> {
     /// The block filled first.
     pub fn oldest(&self) -> Option<BlockId> {
         let order = self.blocks.index.order.as_ref();
-        let Order { ends, .. } = order.expect("only of a rule that looks at Looks::ORDER");
-        ends[self.plane.index()][0].checked_sub(1).map(BlockId::new)
+        let Order { first, .. } = order.expect("only of a rule that looks at Looks::ORDER");
+        first[self.plane.index()].checked_sub(1).map(BlockId::new)
     }
 
     /// Lets a block count as filled last.

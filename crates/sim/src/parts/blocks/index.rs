@@ -2,6 +2,7 @@
 
 use super::Blocks;
 use super::numbers::Numbers;
+use crate::parts::links::Links;
 use crate::parts::victim::Looks;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
 use flashyard_core::units::{BlockId, PlaneId};
@@ -27,9 +28,9 @@ pub(super) struct Index {
 #[derive(Clone, Debug)]
 pub(super) struct Order {
     /// The oldest and the newest full block of each plane, + 1.
-    pub(super) ends: Vec<[u32; 2]>,
-    /// Those before and behind each, + 1.
-    links: Vec<[u32; 2]>,
+    pub(super) first: Vec<u32>,
+    last: Vec<u32>,
+    links: Links,
 }
 
 /// The full blocks that gain, in any order behind the first block of their plane.
@@ -44,7 +45,8 @@ pub(super) struct Members {
 
 impl Index {
     pub(super) fn new(looks: Looks, planes: usize, blocks: usize, units: u32) -> Self {
-        let order = || Order { ends: vec![[0; 2]; planes], links: vec![[0; 2]; blocks] };
+        let order =
+            || Order { first: vec![0; planes], last: vec![0; planes], links: Links::new(blocks) };
         let members = || Members {
             blocks: vec![0; blocks],
             places: vec![0; blocks],
@@ -73,26 +75,13 @@ impl Index {
     }
 
     pub(super) fn link_order(&mut self, plane: PlaneId, block: BlockId) {
-        let Some(Order { ends, links }) = &mut self.order else { return };
-        let newest = std::mem::replace(&mut ends[plane.index()][1], block.get() + 1);
-        links[block.index()] = [newest, 0];
-        match newest {
-            0 => ends[plane.index()][0] = block.get() + 1,
-            newest => links[newest as usize - 1][1] = block.get() + 1,
-        }
+        let Some(Order { first, last, links }) = &mut self.order else { return };
+        links.push(block.get(), [&mut first[plane.index()], &mut last[plane.index()]]);
     }
 
     pub(super) fn unlink_order(&mut self, plane: PlaneId, block: BlockId) {
-        let Some(Order { ends, links }) = &mut self.order else { return };
-        let [before, behind] = links[block.index()];
-        match before {
-            0 => ends[plane.index()][0] = behind,
-            before => links[before as usize - 1][1] = behind,
-        }
-        match behind {
-            0 => ends[plane.index()][1] = before,
-            behind => links[behind as usize - 1][0] = before,
-        }
+        let Some(Order { first, last, links }) = &mut self.order else { return };
+        links.remove(block.get(), [&mut first[plane.index()], &mut last[plane.index()]]);
     }
 
     /// The full blocks that gain.

@@ -87,15 +87,8 @@ impl Blocks {
 
     fn free(&mut self, block: BlockId) {
         let plane = self.geometry.plane_of_block(block);
-        let name = block.get() + 1;
         let pool = &mut self.pools[plane.index()];
-        let tail = std::mem::replace(&mut pool.free_tail, name);
-        match tail {
-            0 => pool.free_head = name,
-            tail => self.next[tail as usize - 1] = name,
-        }
-        self.prev[block.index()] = tail;
-        self.next[block.index()] = 0;
+        self.links.push(block.get(), [&mut pool.free_head, &mut pool.free_tail]);
         pool.free_blocks += 1;
         if let Some(heap) = self.least_free.get_mut(plane.index()) {
             let key = (self.erases[block.index()], self.filled[block.index()], block.get());
@@ -120,15 +113,7 @@ impl Blocks {
             Some(heap) => BlockId::new(heap.pop().expect("free blocks are in the heap").0.2),
             None => BlockId::new(pool.free_head - 1),
         };
-        let (prev, next) = (self.prev[block.index()], self.next[block.index()]);
-        match prev {
-            0 => pool.free_head = next,
-            prev => self.next[prev as usize - 1] = next,
-        }
-        match next {
-            0 => pool.free_tail = prev,
-            next => self.prev[next as usize - 1] = prev,
-        }
+        self.links.remove(block.get(), [&mut pool.free_head, &mut pool.free_tail]);
         Some(block)
     }
 
@@ -167,11 +152,11 @@ impl Blocks {
         for plane in 0..self.least_free.len() {
             let heap = &mut self.least_free[plane];
             heap.clear();
-            let mut at = self.pools[plane].free_head;
-            while at != 0 {
-                let index = at as usize - 1;
-                heap.push(Reverse((self.erases[index], self.filled[index], at - 1)));
-                at = self.next[index];
+            let mut free = self.pools[plane].free_head.checked_sub(1);
+            while let Some(block) = free {
+                let index = block as usize;
+                heap.push(Reverse((self.erases[index], self.filled[index], block)));
+                free = self.links.after(block);
             }
         }
         self.least_full.iter_mut().for_each(Heap::clear);

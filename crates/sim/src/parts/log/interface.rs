@@ -9,13 +9,17 @@ pub(super) const NONE: u32 = u32::MAX;
 /// A scheme that plans, by its keys.
 pub trait Scheme {
     /// What manages a plane. A device can be copied, and each of its layers with it.
-    type Layer: TranslationLayer + Clone;
+    type Layer: TranslationLayer + Clone
+    where
+        Self: Sized;
 
     /// Why it cannot manage a plane of this shape.
     fn check(&self, shape: &Shape) -> Result<(), String>;
 
     /// What manages a plane of this shape.
-    fn layer(&self, shape: &Shape) -> Self::Layer;
+    fn layer(&self, shape: &Shape) -> Self::Layer
+    where
+        Self: Sized;
 
     /// Whether it programs pages of a block and leaves out earlier ones. It MUST say so: devices
     /// whose pages are programmed one after the other (`nand.program_order = "sequential"`) then
@@ -50,44 +54,14 @@ pub(super) fn engine_bytes(shape: &Shape) -> u64 {
 }
 
 /// A scheme whose layers are boxed.
-pub(crate) trait BoxedScheme {
-    /// See [`Scheme::check`].
-    fn check(&self, shape: &Shape) -> Result<(), String>;
+pub(crate) trait BoxedScheme: Scheme {
     /// See [`Scheme::layer`].
-    fn layer(&self, shape: &Shape) -> Box<dyn OwnLayer>;
-    /// See [`Scheme::skips_pages`].
-    fn skips_pages(&self) -> bool;
-    /// See [`Scheme::log_blocks`].
-    fn log_blocks(&self, shape: &Shape) -> u32;
-    /// See [`Scheme::tables`].
-    fn tables(&self, extent: &Extent) -> Option<TableCost>;
-    /// See [`Scheme::layer_bytes`].
-    fn layer_bytes(&self, shape: &Shape) -> u64;
+    fn boxed_layer(&self, shape: &Shape) -> Box<dyn OwnLayer>;
 }
 
 impl<S: Scheme<Layer: 'static>> BoxedScheme for S {
-    fn check(&self, shape: &Shape) -> Result<(), String> {
-        Scheme::check(self, shape)
-    }
-
-    fn layer(&self, shape: &Shape) -> Box<dyn OwnLayer> {
-        Box::new(Scheme::layer(self, shape))
-    }
-
-    fn skips_pages(&self) -> bool {
-        Scheme::skips_pages(self)
-    }
-
-    fn log_blocks(&self, shape: &Shape) -> u32 {
-        Scheme::log_blocks(self, shape)
-    }
-
-    fn tables(&self, extent: &Extent) -> Option<TableCost> {
-        Scheme::tables(self, extent)
-    }
-
-    fn layer_bytes(&self, shape: &Shape) -> u64 {
-        Scheme::layer_bytes(self, shape)
+    fn boxed_layer(&self, shape: &Shape) -> Box<dyn OwnLayer> {
+        Box::new(self.layer(shape))
     }
 }
 

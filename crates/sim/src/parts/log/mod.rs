@@ -45,6 +45,7 @@ mod list;
 pub(crate) use interface::BoxedScheme;
 pub use interface::Scheme;
 
+use crate::parts::forward::forward;
 use crate::parts::layer::{MergeCounts, OwnLayer, PageWrite, Plan, Shape, TranslationLayer};
 use flashyard_core::command::Purpose;
 use flashyard_core::key::Keys;
@@ -110,65 +111,18 @@ macro_rules! registry {
         }
 
         impl TranslationLayer for AnyLayer {
-            fn write(&mut self, page: PageWrite, plan: &mut Plan) {
-                match self {
-                    $(Self::$variant(layer) => layer.write(page, plan),)+
-                    Self::Own(layer) => layer.write(page, plan),
-                }
-            }
-            fn trim(&mut self, lpn: u32) {
-                match self {
-                    $(Self::$variant(layer) => layer.trim(lpn),)+
-                    Self::Own(layer) => layer.trim(lpn),
-                }
-            }
-            fn idle(&mut self, plan: &mut Plan) -> bool {
-                match self {
-                    $(Self::$variant(layer) => layer.idle(plan),)+
-                    Self::Own(layer) => layer.idle(plan),
-                }
-            }
-            fn clean_log_blocks(&self) -> Option<u32> {
-                match self {
-                    $(Self::$variant(layer) => layer.clean_log_blocks(),)+
-                    Self::Own(layer) => layer.clean_log_blocks(),
-                }
-            }
-            fn place(&self, lpn: u32) -> Option<u32> {
-                match self {
-                    $(Self::$variant(layer) => layer.place(lpn),)+
-                    Self::Own(layer) => layer.place(lpn),
-                }
-            }
-            fn counts(&self) -> MergeCounts {
-                match self {
-                    $(Self::$variant(layer) => layer.counts(),)+
-                    Self::Own(layer) => layer.counts(),
-                }
-            }
-            fn fill(&mut self, pages: u32) {
-                match self {
-                    $(Self::$variant(layer) => layer.fill(pages),)+
-                    Self::Own(layer) => layer.fill(pages),
-                }
-            }
-            fn purpose(&self) -> Purpose {
-                match self {
-                    $(Self::$variant(layer) => layer.purpose(),)+
-                    Self::Own(layer) => layer.purpose(),
-                }
-            }
-            fn save(&self) -> Option<Vec<u8>> {
-                match self {
-                    $(Self::$variant(layer) => layer.save(),)+
-                    Self::Own(layer) => layer.save(),
-                }
-            }
-            fn restore(&mut self, state: &[u8]) -> bool {
-                match self {
-                    $(Self::$variant(layer) => layer.restore(state),)+
-                    Self::Own(layer) => layer.restore(state),
-                }
+            forward! {
+                [$($variant)+ Own]
+                fn write(&mut self, page: PageWrite, plan: &mut Plan);
+                fn trim(&mut self, lpn: u32);
+                fn idle(&mut self, plan: &mut Plan) -> bool;
+                fn clean_log_blocks(&self) -> Option<u32>;
+                fn place(&self, lpn: u32) -> Option<u32>;
+                fn counts(&self) -> MergeCounts;
+                fn fill(&mut self, pages: u32);
+                fn purpose(&self) -> Purpose;
+                fn save(&self) -> Option<Vec<u8>>;
+                fn restore(&mut self, state: &[u8]) -> bool;
             }
         }
     };

@@ -19,6 +19,24 @@ flashyard_core::keys! {
     pub struct CostBenefitKeys {}
 }
 
+/// The best of some blocks of so many units, which come as their valid units, their ages and their
+/// names, those with fewer valid units first: the first one of those with the greatest score.
+pub(crate) fn best<B>(units: u32, blocks: impl Iterator<Item = (u32, u64, B)>) -> Option<B> {
+    let mut best: Option<(u128, u128, B)> = None;
+    for (valid, age, block) in blocks {
+        if valid == 0 {
+            return Some(block);
+        }
+        // The score is gain / cost; the factor 2 is the same for all.
+        let gain = u128::from(age) * u128::from(units - valid);
+        let cost = u128::from(valid);
+        if best.as_ref().is_none_or(|(most, least, _)| gain * least > most * cost) {
+            best = Some((gain, cost, block));
+        }
+    }
+    best.map(|(_, _, block)| block)
+}
+
 impl VictimRule for CostBenefitKeys {
     fn looks(&self) -> Looks {
         Looks::AGE
@@ -28,21 +46,11 @@ impl VictimRule for CostBenefitKeys {
     fn victim(&self, full: &mut FullBlocks<'_>) -> Option<BlockId> {
         full.examine_all();
         let first = full.fewest()?;
-        let units = full.block_units();
-        let mut best: Option<(u128, u128, BlockId)> = None;
-        for valid in full.valid_units(first)..full.gain_below() {
-            let Some(block) = full.longest_with(valid) else { continue };
-            if valid == 0 {
-                return Some(block);
-            }
-            // The score is gain / cost; the factor 2 is the same for all.
-            let gain = u128::from(full.age(block)) * u128::from(units - valid);
-            let cost = u128::from(valid);
-            if best.is_none_or(|(most, least, _)| gain * least > most * cost) {
-                best = Some((gain, cost, block));
-            }
-        }
-        best.map(|(_, _, block)| block)
+        let heads = (full.valid_units(first)..full.gain_below()).filter_map(|valid| {
+            let block = full.longest_with(valid)?;
+            Some((valid, full.age(block), block))
+        });
+        best(full.block_units(), heads)
     }
 
     fn cleaning(&self, _: u32) -> Cleaning {

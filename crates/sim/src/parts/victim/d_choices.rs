@@ -27,15 +27,10 @@ impl VictimRule for DChoicesKeys {
     }
 
     fn victim(&self, full: &mut FullBlocks<'_>) -> Option<BlockId> {
-        let mut best = full.draw()?;
         full.examine(self.choices);
-        for _ in 1..self.choices {
-            let other = full.draw()?;
-            if full.valid_units(other) < full.valid_units(best) {
-                best = other;
-            }
-        }
-        Some(best)
+        let draw = |_| full.draw().map(|block| (full.valid_units(block), block));
+        let drawn = (0..self.choices).map_while(draw);
+        drawn.min_by_key(|(valid, _)| *valid).map(|(_, block)| block)
     }
 
     fn cleaning(&self, _: u32) -> Cleaning {

@@ -14,6 +14,7 @@
 //! To add a rule, write a file beside these and name it in the `registry!` below.
 
 use super::blocks::FullBlocks;
+use super::forward::forward;
 use flashyard_core::key::Keys;
 use flashyard_core::units::BlockId;
 use std::fmt;
@@ -128,29 +129,13 @@ pub enum Rule {
     Own(OwnRule),
 }
 
-impl Rule {
-    /// See [`VictimRule::looks`].
-    pub fn looks(&self) -> Looks {
-        match self {
-            Self::BuiltIn(rule) => rule.looks(),
-            Self::Own(rule) => rule.looks(),
-        }
-    }
-
-    /// See [`VictimRule::cleaning`].
-    pub fn cleaning(&self, blocks: u32) -> Cleaning {
-        match self {
-            Self::BuiltIn(rule) => rule.cleaning(blocks),
-            Self::Own(rule) => rule.cleaning(blocks),
-        }
-    }
-
-    /// See [`VictimRule::no_steady_state`].
-    pub fn no_steady_state(&self) -> Option<String> {
-        match self {
-            Self::BuiltIn(rule) => rule.no_steady_state(),
-            Self::Own(rule) => rule.no_steady_state(),
-        }
+impl VictimRule for Rule {
+    forward! {
+        [BuiltIn Own]
+        fn looks(&self) -> Looks;
+        fn victim(&self, full: &mut FullBlocks<'_>) -> Option<BlockId>;
+        fn cleaning(&self, blocks: u32) -> Cleaning;
+        fn no_steady_state(&self) -> Option<String>;
     }
 }
 
@@ -186,17 +171,12 @@ macro_rules! registry {
         }
 
         impl VictimRule for AnyVictim {
-            fn looks(&self) -> Looks {
-                match self { $(Self::$variant(rule) => rule.looks(),)+ }
-            }
-            fn victim(&self, full: &mut FullBlocks<'_>) -> Option<BlockId> {
-                match self { $(Self::$variant(rule) => rule.victim(full),)+ }
-            }
-            fn cleaning(&self, blocks: u32) -> Cleaning {
-                match self { $(Self::$variant(rule) => rule.cleaning(blocks),)+ }
-            }
-            fn no_steady_state(&self) -> Option<String> {
-                match self { $(Self::$variant(rule) => rule.no_steady_state(),)+ }
+            forward! {
+                [$($variant)+]
+                fn looks(&self) -> Looks;
+                fn victim(&self, full: &mut FullBlocks<'_>) -> Option<BlockId>;
+                fn cleaning(&self, blocks: u32) -> Cleaning;
+                fn no_steady_state(&self) -> Option<String>;
             }
         }
     };

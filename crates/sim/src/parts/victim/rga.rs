@@ -40,14 +40,11 @@ impl VictimRule for RgaKeys {
     fn victim(&self, full: &mut FullBlocks<'_>) -> Option<BlockId> {
         let choices = self.choices(full.plane_blocks()).min(full.gaining());
         full.examine(choices.into());
-        let mut best: Option<BlockId> = None;
-        for drawn in 0..choices {
-            let other = full.draw_another(drawn);
-            if best.is_none_or(|best| full.valid_units(other) < full.valid_units(best)) {
-                best = Some(other);
-            }
-        }
-        best
+        let drawn = (0..choices).map(|drawn| {
+            let block = full.draw_another(drawn);
+            (full.valid_units(block), block)
+        });
+        drawn.min_by_key(|(valid, _)| *valid).map(|(_, block)| block)
     }
 
     fn cleaning(&self, blocks: u32) -> Cleaning {
