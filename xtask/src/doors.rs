@@ -23,14 +23,14 @@ const TYPE: &str = "Device";
 
 /// The numbers that the folder may not exceed. Lower them where less is found.
 const HELD: [(&str, usize); 9] = [
-    ("lines", 6416),
+    ("lines", 6345),
     ("doors of account", 110),
     ("doors of buffer", 37),
     ("doors of flash", 68),
-    ("doors of ftl", 94),
+    ("doors of ftl", 88),
     ("doors of host", 76),
     ("doors of queues", 34),
-    ("doors of sets", 66),
+    ("doors of sets", 65),
     ("files in the largest circle of calls", 24),
 ];
 

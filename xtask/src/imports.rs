@@ -65,7 +65,7 @@ const IN_CIRCLES: &[(&str, usize)] = &[
     ("account", 17),
     ("buffer", 4),
     ("flash", 6),
-    ("ftl", 10),
+    ("ftl", 7),
     ("host", 5),
     ("queues", 2),
     ("initial", 6),

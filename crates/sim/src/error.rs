@@ -1,6 +1,6 @@
 //! Why a run ends early.
 
-use crate::ftl::raw::NandRule;
+use crate::ftl::NandRule;
 pub use flashyard_core::request::LAST_ARRIVAL;
 use flashyard_core::request::{Request, RequestOp};
 use std::fmt;

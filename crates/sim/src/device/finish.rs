@@ -145,11 +145,7 @@ impl Device {
                 self.account.map_page_written(set);
             }
             Stage::Fetch => self.ftl.map_fetched(state.line, set),
-            Stage::Program => {
-                let ppn = state.ppn.expect("a program has a page");
-                self.ftl.write_over(set, self.sets.plane(set), ppn);
-                self.commit_write(set);
-            }
+            Stage::Program => self.commit_write(set),
             Stage::Read => {
                 let (order, page) = (state.order, state.page);
                 if self.settings.keys.buffer.read_allocate != ReadAllocate::Never {
@@ -163,8 +159,9 @@ impl Device {
             Stage::CopyProgram | Stage::MergeProgram => {
                 self.let_ftl(|ftl, lent| ftl.copied(set, lent));
             }
-            Stage::Erase | Stage::MergeErase => self.let_ftl(|ftl, lent| ftl.erased(set, lent)),
-            Stage::HostErase => self.host_erase_over(set),
+            Stage::Erase | Stage::MergeErase | Stage::HostErase => {
+                self.let_ftl(|ftl, lent| ftl.erased(set, lent));
+            }
             Stage::OldRead => self.rest_read(set),
             Stage::EvictRead
             | Stage::CopyRead
@@ -190,56 +187,28 @@ impl Device {
         Some(TurnedBits { before, bits, count })
     }
 
-    /// The data of a write is on flash: it counts unless a later change has been committed.
+    /// The data of a write is on flash.
     fn commit_write(&mut self, set: SetId) {
         if self.account.follows_units() {
             self.teller().tell_written(set);
         }
-        if self.ftl.is_raw() {
-            return self.commit_raw_write(set);
-        }
-        let state = &self.sets[set];
-        let ppn = state.ppn.expect("a program has a page");
-        let number = self.sets.number(set);
+        let (number, counts) = self.ftl.write_over(set, &mut self.sets);
         if self.account.is_checked() {
-            self.account.programmed(self.sets.order_of(set), ppn, state.lpn, number);
+            let Set { lpn, ppn, .. } = self.sets[set];
+            let ppn = ppn.expect("a program has a page");
+            self.account.programmed(self.sets.order_of(set), ppn, lpn, number);
         }
-        if state.superseded {
-            return;
+        if counts {
+            self.account.change_committed();
         }
-        let lpn = state.lpn;
-        self.ftl.commit(lpn, ppn);
-        self.account.change_committed();
-        self.sets.supersede_earlier(set);
     }
 
-    /// The same without translation: the last program of a page counts, whatever the order in which
-    /// the host asked for them. So contents are numbered in the order in which dies change them.
-    fn commit_raw_write(&mut self, set: SetId) {
-        let number = self.sets.take_number();
-        let state = &self.sets[set];
-        let (ppn, order) = (state.ppn.expect("a program has a page"), state.order);
+    /// The block that a trim names has been erased by the change `number`.
+    pub(super) fn block_trimmed(&mut self, set: SetId, number: u64) {
         if self.account.is_checked() {
-            self.account.programmed(Some(order), ppn, state.lpn, number);
-        }
-        self.ftl.commit_raw(ppn);
-        self.account.change_committed();
-    }
-
-    /// A block that a trim names has been erased.
-    fn host_erase_over(&mut self, set: SetId) {
-        let number = self.sets.take_number();
-        let state = &self.sets[set];
-        let (first, order) = (state.lpn, state.order);
-        let geometry = self.settings.geometry;
-        let block = geometry.block_of(state.ppn.expect("an erase has a block"));
-        let erased = self.ftl.erased_by_host(block);
-        self.account.erased(erased.block);
-        if self.account.follows_units() {
-            self.teller().tell_erased(set, erased);
-        }
-        if self.account.is_checked() {
-            for unit in first.get()..first.get() + geometry.units_per_block() {
+            let state = &self.sets[set];
+            let (first, order) = (state.lpn.get(), state.order);
+            for unit in first..first + self.settings.geometry.units_per_block() {
                 self.account.trimmed(order, Lpn::new(unit), number);
             }
         }
@@ -310,10 +279,8 @@ impl Device {
             if self.account.follows_units() {
                 self.teller().tell_trimmed(set);
             }
-            self.ftl.trim(lpn);
-            self.ftl.trim_committed(lpn, self.sets.number(set), &self.sets);
+            self.ftl.trim_over(set, &mut self.sets);
             self.account.change_committed();
-            self.sets.supersede_earlier(set);
             self.drop_buffered(lpn, self.sets.number(set));
         }
     }

@@ -98,9 +98,9 @@ impl Device {
         let mut batch = Batch::new(group, head, asked, most);
         while let Some(line) = self.next_of_batch(&mut batch) {
             let lpn = self.line(line).lpn;
-            let plane = *plane.get_or_insert_with(|| self.ftl.plane_for_write(lpn));
-            self.ftl.write_begins(plane);
-            together.push(self.new_flush(line, group, plane));
+            let of_all = self.ftl.write_begins(plane, lpn);
+            plane = Some(of_all);
+            together.push(self.new_flush(line, group, of_all));
         }
         if batch.outcome.newly_stalled {
             self.account.map_stalled();
@@ -180,11 +180,7 @@ impl Device {
         if let Some(old) = self.plane_of_rest(line) {
             plan.push(Stage::OldRead, old);
         }
-        if self.ftl.is_planned() {
-            self.push_planned_later(&mut plan, plane);
-        } else {
-            plan.push(Stage::Program, plane);
-        }
+        self.ftl.push_program(&mut plan, plane);
         let set = self.numbered_set(state.version, &plan.completed(set), plan.stages());
         self.enlist(set, &plan);
         self.account.flush_begins(state.lpn, state.version);

@@ -7,7 +7,7 @@
 
 use super::{Device, SimError};
 use crate::flash::Accepts;
-use crate::ftl::Binding;
+use crate::ftl::{Binding, NandRule};
 use crate::handle::{RequestId, SetId};
 use crate::sets::{Mode, Place, Stage};
 use flashyard_core::command::{Op, Purpose, StreamId};
@@ -322,7 +322,7 @@ impl Device {
     pub(super) fn next_command(&mut self, die: DieId) -> Option<SetId> {
         let (host, gc) = self.queues.first(die, self.now);
         if self.ftl.is_paced() {
-            return self.ftl.paced_command(die, host, gc, &self.sets);
+            return self.ftl.paced_command(die, (host, gc), &self.sets);
         }
         let Some(gc) = gc else { return host };
         let Some(command) = host else { return Some(gc) };
@@ -411,8 +411,8 @@ impl Device {
                 Bound::Page(Some(ppn))
             }
             Binding::Full => Bound::NoRoom,
-            Binding::Broken => {
-                self.fail_program(set);
+            Binding::Broken(rule) => {
+                self.fail_program(set, rule);
                 Bound::Refused
             }
         }
@@ -420,9 +420,8 @@ impl Device {
 
     /// A program breaks a rule of NAND.
     #[cold]
-    fn fail_program(&mut self, set: SetId) {
+    fn fail_program(&mut self, set: SetId, rule: NandRule) {
         let state = &self.sets[set];
-        let rule = self.ftl.broken_rule(state.lpn).expect("it has been refused for that");
         let (ppn, geometry) = (Ppn::new(state.lpn.get()), &self.settings.geometry);
         self.failed.get_or_insert(SimError::BrokenRule {
             order: state.order,

@@ -238,11 +238,8 @@ impl Device {
         if self.account.is_restored() || self.settings.keys.state.initial != InitialState::Fresh {
             checker.adopt(|lpn| self.ftl.locate(lpn), |block| blocks.written_units(block));
             checker.adopt_sectors(|lpn, sector| self.ftl.is_covered(lpn, sector));
-            if let Some(planned) = self.ftl.planned() {
-                checker.adopt_pages(planned.written_pages());
-            }
-            if self.ftl.is_raw() {
-                checker.adopt_pages(self.ftl.map().valid_pages());
+            if let Some(pages) = self.ftl.marked_pages() {
+                checker.adopt_pages(pages);
             }
         }
         checker.adopt_buffer(self.buffer.iter().flat_map(|buffer| buffer.contents()));

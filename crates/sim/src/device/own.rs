@@ -5,7 +5,7 @@
 
 use super::{Device, SimError};
 use crate::config::MultiPlane;
-use crate::ftl::{BegunJob, Charge, Copied, CopyRun, Erased, Ftl, Lent, Room, Todo};
+use crate::ftl::{BegunJob, Charge, Copied, CopyRun, Erased, Eraser, Ftl, Lent, Room, Todo};
 use crate::handle::{RequestId, SetId};
 use crate::host::Timer;
 use crate::metrics::counters::{Phase, Work};
@@ -139,13 +139,16 @@ impl Device {
         if self.account.follows_units() {
             self.teller().tell_erased(set, erased);
         }
+        if let Eraser::Host(number) = erased.by {
+            return self.block_trimmed(set, number);
+        }
         if self.account.is_followed() {
             self.teller().tell_free_blocks();
         }
         if erased.worn_out {
             self.account.worn_out(erased.block);
         }
-        if !erased.of_job && self.sets.stage(set) == Stage::Erase {
+        if erased.by == Eraser::Merge && self.sets.stage(set) == Stage::Erase {
             self.account.layer_collected();
         }
         if erased.no_room {

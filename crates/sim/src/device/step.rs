@@ -148,7 +148,8 @@ impl Machine for Device {
     fn end_instant(&mut self) -> Result<(), SimError> {
         let now = self.now;
         self.admit();
-        if self.ftl.may_work_idle(self.phase() == Phase::Idle, now) {
+        let idle = self.phase() == Phase::Idle;
+        if self.ftl.may_work_idle(idle, now) {
             while self.let_ftl(Ftl::work_idle) {}
         }
         if self.queues.has_stirred() || self.flash.limits_power() {

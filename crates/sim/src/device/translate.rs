@@ -51,13 +51,9 @@ impl Device {
         }
         (state.map_page, state.line) = (plan.map_page, plan.line);
         self.enlist(set, &plan);
-        if let Some((target, behind)) = plan.target {
-            let last = plan.count - 1;
-            let ends = plan.stages[last as usize].0 == Stage::Barrier;
-            let (barrier, charge) = (ends.then_some(last), self.charge_of(Some(handle)));
-            self.let_ftl(|ftl, lent| {
-                ftl.write_made(set, (target, behind), barrier, charge, lent);
-            });
+        if plan.target.is_some() {
+            let charge = self.charge_of(Some(handle));
+            self.let_ftl(|ftl, lent| ftl.write_made(set, &plan, charge, lent));
         }
         Some(set)
     }
@@ -245,20 +241,13 @@ impl Device {
             }
         }
         self.plan_order(plan, earlier);
-        let plane = self.ftl.plane_for_write(lpn);
-        self.ftl.write_begins(plane);
-        if self.ftl.is_planned() {
-            return self.plan_layered(plan, handle, lpn, plane);
+        if self.ftl.write_translated(plan, lpn) {
+            self.plan_layered(plan, handle, lpn);
         }
-        plan.push(Stage::Program, plane);
     }
 
-    /// The same where layers plan, which choose the page and what the program waits for; behind a
-    /// write buffer only when the page is put.
-    fn plan_layered(&mut self, plan: &mut Plan, handle: RequestId, lpn: Lpn, plane: PlaneId) {
-        if self.ftl.plans_flushes() {
-            return self.push_planned_later(plan, plane);
-        }
+    /// A layer chooses the page of a program, and what it waits for.
+    fn plan_layered(&mut self, plan: &mut Plan, handle: RequestId, lpn: Lpn) {
         let pending = &self.host[handle];
         let writes = pending.request.op == RequestOp::Write;
         // A policy that starts pages may start others in between.
@@ -266,24 +255,7 @@ impl Device {
         let left = if follow { pending.pages - 1 - pending.translated } else { 0 };
         let run = (if writes { pending.pages } else { 1 }, left);
         let charge = self.charge_of(Some(handle));
-        let write = self.let_ftl(|ftl, lent| ftl.plan_write(lpn, run, charge, lent));
-        for (source, stage, kind) in write.waits.into_iter().flatten() {
-            plan.wait(source, stage, kind);
-        }
-        plan.target = Some((write.target, write.behind));
-        let plane = self.settings.geometry.plane_of(write.target);
-        plan.push(Stage::Program, plane);
-        if write.ends_behind {
-            plan.push(Stage::Barrier, plane);
-        }
-    }
-
-    /// Adds the program of a change that will be planned later.
-    pub(super) fn push_planned_later(&self, plan: &mut Plan, plane: PlaneId) {
-        plan.push(Stage::Program, plane);
-        if self.ftl.merges_first() {
-            plan.push(Stage::Barrier, plane);
-        }
+        self.let_ftl(|ftl, lent| ftl.plan_write(plan, lpn, run, charge, lent));
     }
 
     /// With `queue.data_order = "lpn"` the next command waits for the earlier unfinished change.

@@ -31,6 +31,17 @@ pub(crate) struct BegunJob {
     pub(crate) charge: Charge,
 }
 
+/// Whose work erases a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Eraser {
+    /// A job of garbage collection.
+    Job,
+    /// A merge.
+    Merge,
+    /// The host, whose change has this number.
+    Host(u64),
+}
+
 /// A unit that has been copied.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Copied {
@@ -52,8 +63,7 @@ pub(crate) struct Erased {
     pub(crate) worn_out: bool,
     /// Whether programs of its plane can find no room any more.
     pub(crate) no_room: bool,
-    /// Whether a job of garbage collection erased it, not a merge.
-    pub(crate) of_job: bool,
+    pub(crate) by: Eraser,
 }
 
 /// What is to be done for the translation layer.
@@ -126,6 +136,20 @@ impl Lent<'_> {
     }
 }
 
+/// Why a program breaks a rule of NAND.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NandRule {
+    /// The page has been programmed since the last erase of its block.
+    Programmed,
+    /// Pages of a block are programmed one after the other, and this one is another's turn.
+    Sequential {
+        /// The page that may be programmed.
+        next: u32,
+    },
+    /// Pages of a block are programmed in ascending order, and a later one has been.
+    Ascending,
+}
+
 /// What a program that is about to start gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Binding {
@@ -136,7 +160,7 @@ pub(crate) enum Binding {
     /// Nothing: the plane has no room for it.
     Full,
     /// Nothing: it breaks a rule of NAND.
-    Broken,
+    Broken(NandRule),
 }
 
 /// What becomes of a program that has found no room.

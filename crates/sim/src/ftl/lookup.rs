@@ -1,7 +1,8 @@
 //! Lookups in the map cache: what a translation finds there, and which map commands it takes.
 
-use super::Ftl;
+use super::base::Base;
 use super::line_cache::{Lookup, Victim};
+use super::map_cache::MapCache;
 use super::page_map::Owner;
 use crate::handle::SetId;
 use flashyard_core::units::{Lpn, MapPage, Ppn};
@@ -30,7 +31,7 @@ pub(crate) struct Miss {
     pub(crate) fetch: Option<(MapPage, Option<SetId>)>,
 }
 
-impl Ftl {
+impl Base {
     /// Whether the map is on flash, and part of it in a cache.
     #[inline]
     pub(crate) const fn has_cache(&self) -> bool {
@@ -41,6 +42,18 @@ impl Ftl {
     #[inline]
     pub(crate) fn look_up(&self, lpn: Lpn) -> Option<Lookup> {
         self.cache.as_ref().map(|cache| cache.lookup(lpn))
+    }
+
+    /// The cache of a map on flash.
+    #[inline]
+    pub(super) fn cached(&mut self) -> &mut MapCache {
+        self.cache.as_mut().expect("only a map on flash has map pages")
+    }
+
+    /// Whether a map page can be read: it has been written, or is going to be, or never-written
+    /// ones are read all the same.
+    pub(super) fn is_map_readable(&self, page: MapPage, writer: Option<SetId>) -> bool {
+        self.study.reads_unwritten || writer.is_some() || self.map.lookup_map(page).is_some()
     }
 
     /// What it takes to replace `victim` by the line of `lpn`; changes nothing.
@@ -146,7 +159,7 @@ impl Ftl {
 
     /// Lines cleaned by batches, without the victims themselves.
     pub(crate) fn batch_cleaned(&self) -> u64 {
-        self.cache.as_ref().map_or(0, super::map_cache::MapCache::batch_cleaned)
+        self.cache.as_ref().map_or(0, MapCache::batch_cleaned)
     }
 
     /// Puts lines into an unused cache, the least recently used first. Returns what is wrong with

@@ -4,13 +4,17 @@
 //! something and of which write: a program enters its page there when it is over, and an erase
 //! takes out all pages of its block, in the order in which the die does them.
 
-use super::lent::{Binding, Erased};
+use super::base::Base;
+use super::lent::{Binding, Erased, Eraser, Lent, NandRule, Todo};
 use super::page_map::{Owner, PageMap};
-use super::{Ftl, Scheme};
+use super::placement::Placement;
 use crate::config::{ProgramOrder, Settings};
+use crate::handle::SetId;
 use crate::parts::log::none::RawOrder;
+use crate::saved::{Reader, RestoreError, Saved, Writer};
+use crate::sets::Sets;
 use flashyard_core::geometry::Geometry;
-use flashyard_core::units::{BlockId, Lpn, Ppn};
+use flashyard_core::units::{Lpn, Ppn};
 
 /// What a device without translation knows of its blocks.
 #[derive(Clone, Debug)]
@@ -19,21 +23,7 @@ pub(crate) struct Raw {
     order: RawOrder,
     programs: ProgramOrder,
     /// The page behind the highest one of each block that has been programmed since its erase.
-    pub(super) next: Vec<u32>,
-}
-
-/// Why a program breaks a rule of NAND.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NandRule {
-    /// The page has been programmed since the last erase of its block.
-    Programmed,
-    /// Pages of a block are programmed one after the other, and this one is another's turn.
-    Sequential {
-        /// The page that may be programmed.
-        next: u32,
-    },
-    /// Pages of a block are programmed in ascending order, and a later one has been.
-    Ascending,
+    next: Vec<u32>,
 }
 
 impl Raw {
@@ -46,11 +36,6 @@ impl Raw {
             programs: keys.nand.program_order,
             next: vec![0; settings.geometry.blocks() as usize],
         })
-    }
-
-    /// The page of a program that is about to start, unless that breaks a rule.
-    pub(super) fn bind(&self, ppn: Ppn, map: &PageMap) -> Binding {
-        if self.broken(ppn, map).is_some() { Binding::Broken } else { Binding::Page(ppn) }
     }
 
     /// The rule that a program of a page breaks now, where rules are checked.
@@ -69,67 +54,55 @@ impl Raw {
             _ => None,
         }
     }
+}
 
-    /// A page has been programmed.
-    pub(super) fn programmed(&mut self, ppn: Ppn, map: &mut PageMap) {
+impl Placement for Raw {
+    #[inline(never)]
+    fn bind(&mut self, base: &mut Base, set: SetId, sets: &Sets) -> Binding {
+        let ppn = Ppn::new(sets[set].lpn.get());
+        self.broken(ppn, &base.map).map_or(Binding::Page(ppn), Binding::Broken)
+    }
+
+    #[inline(never)]
+    fn programmed(&mut self, base: &mut Base, ppn: Ppn) {
         let block = self.geometry.block_of(ppn);
         let next = &mut self.next[block.index()];
         if *next == 0 {
-            map.blocks.use_planned(block);
+            base.map.blocks.use_planned(block);
         }
         *next = (*next).max(self.geometry.page_in_block(ppn) + 1);
     }
 
-    fn erased(&mut self, block: BlockId, map: &mut PageMap) -> Erased {
-        let units = self.geometry.units_per_block();
-        for unit in 0..units {
-            map.trim(Lpn::new(self.geometry.unit_of(block, unit).get()));
+    /// The last program of a page counts, whatever the order in which the host asked for them. So
+    /// contents are numbered in the order in which dies change them.
+    #[inline(never)]
+    fn write_over(&mut self, base: &mut Base, set: SetId, sets: &mut Sets) -> (u64, bool) {
+        let ppn = sets[set].ppn.expect("a program has a page");
+        base.map.commit(Owner::Data(Lpn::new(ppn.get())), ppn);
+        (sets.take_number(), true)
+    }
+
+    fn erased(&mut self, base: &mut Base, set: SetId, lent: &mut Lent<'_>) {
+        let block = self.geometry.block_of(lent.sets[set].ppn.expect("an erase has a block"));
+        for unit in 0..self.geometry.units_per_block() {
+            base.map.trim(Lpn::new(self.geometry.unit_of(block, unit).get()));
         }
         let used = std::mem::take(&mut self.next[block.index()]) > 0;
-        map.blocks.erased_planned(block, used);
-        Erased { block, worn_out: false, no_room: false, of_job: false }
-    }
-}
-
-impl Ftl {
-    /// Whether host addresses are physical.
-    #[inline]
-    pub(crate) const fn is_raw(&self) -> bool {
-        matches!(self.scheme, Scheme::Raw(_))
+        base.map.blocks.erased_planned(block, used);
+        let by = Eraser::Host(lent.sets.take_number());
+        let erased = Erased { block, worn_out: false, no_room: false, by };
+        lent.todo.push(Todo::Erased(set, erased));
     }
 
-    fn raw(&mut self) -> (&mut Raw, &mut PageMap) {
-        match &mut self.scheme {
-            Scheme::Raw(raw) => (raw, &mut self.map),
-            _ => unreachable!("only a device without translation takes raw operations"),
-        }
+    fn marked_pages<'a>(&'a self, base: &'a Base) -> Option<&'a [u64]> {
+        Some(base.map.valid_pages())
     }
 
-    /// The physical unit that a host address is, whether or not it holds anything; none where
-    /// addresses are translated.
-    pub(crate) fn unit_named(&self, lpn: Lpn) -> Option<Ppn> {
-        self.is_raw().then(|| Ppn::new(lpn.get()))
+    fn save(&self, to: &mut Writer<'_>) {
+        self.next.save(to);
     }
 
-    /// Whether a read senses a page whatever its state.
-    pub(crate) fn senses_any_page(&self) -> bool {
-        matches!(&self.scheme, Scheme::Raw(raw) if raw.order == RawOrder::Ignored)
-    }
-
-    /// The rule of NAND that a program of the host breaks if it starts now.
-    pub(crate) fn broken_rule(&mut self, lpn: Lpn) -> Option<NandRule> {
-        let (raw, map) = self.raw();
-        raw.broken(Ppn::new(lpn.get()), map)
-    }
-
-    /// The host has erased a block.
-    pub(crate) fn erased_by_host(&mut self, block: BlockId) -> Erased {
-        let (raw, map) = self.raw();
-        raw.erased(block, map)
-    }
-
-    /// The host has programmed a unit.
-    pub(crate) fn commit_raw(&mut self, ppn: Ppn) {
-        self.map.commit(Owner::Data(Lpn::new(ppn.get())), ppn);
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        self.next.load(from)
     }
 }

@@ -13,10 +13,7 @@ impl Teller<'_> {
         let geometry = self.ledger.sets.geometry();
         let (map, blocks) = (self.ftl.map(), self.ftl.blocks());
         // A layer, or the host, fills blocks in any order; a page map in ascending order.
-        let marked = match self.ftl.planned() {
-            Some(planned) => Some(planned.written_pages()),
-            None => self.ftl.is_raw().then(|| map.valid_pages()),
-        };
+        let marked = self.ftl.marked_pages();
         let is_marked = |ppn: Ppn| {
             let word = marked.map_or(0, |marked| marked[ppn.index() / 64]);
             word & (1 << (ppn.index() % 64)) != 0

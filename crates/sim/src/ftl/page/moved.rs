@@ -1,11 +1,11 @@
 //! Map entries of data that garbage collection has moved: updated in the cache, taken along by a
 //! write of their map page that has not begun, or written by a rewrite of the page.
 
+use super::PageFtl;
 use crate::config::MovedEntries;
-use crate::ftl::Ftl;
+use crate::ftl::base::Base;
 use crate::ftl::lent::{Charge, Lent, Todo};
 use crate::ftl::line_cache::Lookup;
-use crate::ftl::map_cache::MapCache;
 use crate::handle::SetId;
 use crate::observe::OwnCause;
 use crate::sets::{Mode, Set, Sets, Stage, Wait};
@@ -53,20 +53,20 @@ fn wait_for_writer(set: SetId, writer: Option<SetId>, lent: &mut Lent<'_>) {
     }
 }
 
-impl Ftl {
-    /// The cache of a map on flash.
-    #[inline]
-    pub(in crate::ftl) fn cached(&mut self) -> &mut MapCache {
-        self.cache.as_mut().expect("only a map on flash has map pages")
-    }
-
+impl PageFtl {
     /// The map entry of a moved unit changes: at once, which the answer says, or on flash after the
     /// copies.
-    pub(super) fn entry_moved(&mut self, plane: PlaneId, lpn: Lpn, sets: &Sets) -> bool {
-        let taken = self.takes_along(plane, lpn, sets);
+    pub(super) fn entry_moved(
+        &mut self,
+        base: &mut Base,
+        plane: PlaneId,
+        lpn: Lpn,
+        sets: &Sets,
+    ) -> bool {
+        let taken = self.takes_along(base, plane, lpn, sets);
         if !taken {
-            let page = self.cached().map_page(lpn);
-            let moved = &mut self.page_mut().plane_mut(plane).moved;
+            let page = base.cached().map_page(lpn);
+            let moved = &mut self.plane_mut(plane).moved;
             let place = u32::try_from(moved.len()).expect("fewer than units of a block");
             moved.push((page, place, lpn));
         }
@@ -75,19 +75,19 @@ impl Ftl {
 
     /// Whether the entry of a moved unit needs no rewrite of its map page: it is changed in the
     /// cache, or is part of a write of its map page whose program has not begun.
-    fn takes_along(&mut self, plane: PlaneId, lpn: Lpn, sets: &Sets) -> bool {
-        let keys = self.map_keys;
-        let rule = self.study.moved;
+    fn takes_along(&mut self, base: &mut Base, plane: PlaneId, lpn: Lpn, sets: &Sets) -> bool {
+        let keys = base.map_keys;
+        let rule = base.study.moved;
         if rule == MovedEntries::Dirty {
-            return keys.lazy_copying && self.cached().update(lpn);
+            return keys.lazy_copying && base.cached().update(lpn);
         }
         let only_cached = rule == MovedEntries::JoinCached;
-        let cache = self.cached();
+        let cache = base.cached();
         let found = cache.cached(lpn);
         let page = cache.map_page(lpn);
         let evicts = cache.writer_of_line(lpn);
         let pending = cache.writer_of_page(page).filter(|&writer| !has_begun(sets, writer));
-        let waits = |set| self.waits_for_collection(set, plane, sets);
+        let waits = |set| self.waits_for_collection(base, set, plane, sets);
         let cached = match found {
             Some(Lookup::Hit { fetch, .. }) => !(only_cached && fetch.is_some_and(waits)),
             _ => false,
@@ -102,53 +102,52 @@ impl Ftl {
                 !(only_cached && waits(writer)) || evicts == pending
             };
             if joins {
-                self.cached().join(lpn, writer);
+                base.cached().join(lpn, writer);
                 return true;
             }
         }
-        cached && keys.lazy_copying && self.cached().update(lpn)
+        cached && keys.lazy_copying && base.cached().update(lpn)
     }
 
     /// Whether a set waits for the room that the job of a plane makes, which rewrites map pages
     /// before it erases its victim.
-    fn waits_for_collection(&self, set: SetId, plane: PlaneId, sets: &Sets) -> bool {
-        let job = self.page().planes[plane.index()].job.as_ref();
+    fn waits_for_collection(&self, base: &Base, set: SetId, plane: PlaneId, sets: &Sets) -> bool {
+        let job = self.planes[plane.index()].job.as_ref();
         let is_eraser = |wait: Wait| job.is_some_and(|job| Some(wait.source) == job.eraser);
         sets[set].mode == Mode::Waiting
-            && self.study.erase_after_map
+            && base.study.erase_after_map
             && sets.first_wait(set).is_some_and(is_eraser)
-    }
-
-    /// Whether a map page can be read: it has been written, or is going to be, or never-written
-    /// ones are read all the same.
-    pub(in crate::ftl) fn is_map_readable(&self, page: MapPage, writer: Option<SetId>) -> bool {
-        self.study.reads_unwritten || writer.is_some() || self.map.lookup_map(page).is_some()
     }
 
     /// Reads and programs each map page with entries of data that the job of a plane has moved
     /// once.
-    pub(super) fn rewrite_moved_maps(&mut self, plane: PlaneId, lent: &mut Lent<'_>) {
-        let (moved, updated) = self.take_moved(plane, lent.sets);
+    pub(super) fn rewrite_moved_maps(
+        &mut self,
+        base: &mut Base,
+        plane: PlaneId,
+        lent: &mut Lent<'_>,
+    ) {
+        let (moved, updated) = self.take_moved(base, plane, lent.sets);
         lent.todo.push(Todo::EntriesCached(updated));
         for entries in moved.chunk_by(|a, b| a.0 == b.0) {
-            self.rewrite_map(plane, entries, lent);
+            self.rewrite_map(base, plane, entries, lent);
         }
         // The next job takes the list again.
-        let list = &mut self.page_mut().plane_mut(plane).moved;
+        let list = &mut self.plane_mut(plane).moved;
         *list = moved;
         list.clear();
     }
 
     /// Takes the units that a plane's job has moved and that need a rewrite of their map pages, in
     /// the order of rewriting, and how many need none because their entries are updated by now.
-    fn take_moved(&mut self, plane: PlaneId, sets: &Sets) -> (Vec<Moved>, u64) {
-        let mut moved = std::mem::take(&mut self.page_mut().plane_mut(plane).moved);
+    fn take_moved(&mut self, base: &mut Base, plane: PlaneId, sets: &Sets) -> (Vec<Moved>, u64) {
+        let mut moved = std::mem::take(&mut self.plane_mut(plane).moved);
         let count = moved.len();
         // A line that was fetched since the copy holds the old entry: it is updated there.
-        moved.retain(|&(_, _, lpn)| !self.takes_along(plane, lpn, sets));
+        moved.retain(|&(_, _, lpn)| !self.takes_along(base, plane, lpn, sets));
         let updated = count - moved.len();
         moved.sort_unstable();
-        if self.study.rewrites_by_move {
+        if base.study.rewrites_by_move {
             for page in moved.chunk_by_mut(|a, b| a.0 == b.0) {
                 let first = page[0].1;
                 for entry in page {
@@ -162,30 +161,54 @@ impl Ftl {
 
     /// The entries of moved units of one map page get to flash. A rewrite of the page that has not
     /// begun takes them along, and so does a write of it that may wait for this job.
-    fn rewrite_map(&mut self, plane: PlaneId, entries: &[Moved], lent: &mut Lent<'_>) {
+    fn rewrite_map(
+        &mut self,
+        base: &mut Base,
+        plane: PlaneId,
+        entries: &[Moved],
+        lent: &mut Lent<'_>,
+    ) {
         let page = entries[0].0;
-        let writer = self.cached().writer_of_page(page);
-        let before = writer.filter(|&writer| self.comes_behind(writer, plane, lent.sets));
+        let writer = base.cached().writer_of_page(page);
+        let before = writer.filter(|&writer| self.comes_behind(base, writer, plane, lent.sets));
         if let Some(writer) = writer
             && before.is_none()
-            && (takes_rewrites(lent.sets, writer) || self.may_wait_for_erase(writer, lent.sets))
+            && (takes_rewrites(lent.sets, writer) || base.may_wait_for_erase(writer, lent.sets))
         {
             for &(_, _, lpn) in entries {
-                self.cached().join(lpn, writer);
+                base.cached().join(lpn, writer);
             }
             if is_rewrite(lent.sets, writer) {
-                self.erase_behind(plane, writer, lent);
+                self.erase_behind(base, plane, writer, lent);
             }
             return;
         }
-        let reads = self.is_map_readable(page, writer);
-        let set = self.map_set(page, self.job(plane).charge, (Stage::RewriteRead, reads), lent);
-        self.enter_rewrite(set, before, entries);
+        let reads = base.is_map_readable(page, writer);
+        let set = base.map_set(page, self.job(plane).charge, (Stage::RewriteRead, reads), lent);
+        base.enter_rewrite(set, before, entries);
         wait_for_writer(set, writer.filter(|_| before.is_none()), lent);
-        self.erase_behind(plane, set, lent);
+        self.erase_behind(base, plane, set, lent);
         lent.go_on(set);
     }
 
+    /// With `gc.erase_after_map` the victim of a job is erased behind a rewrite.
+    fn erase_behind(&self, base: &Base, plane: PlaneId, rewrite: SetId, lent: &mut Lent<'_>) {
+        if base.study.erase_after_map {
+            let stage = map_write(lent.sets, rewrite);
+            lent.wait(self.job(plane).eraser(), rewrite, stage, EdgeKind::Gc);
+        }
+    }
+
+    /// Whether a pending write of a map page comes behind a rewrite for the job of a plane, because
+    /// it waits for the erase that waits for the rewrite.
+    fn comes_behind(&self, base: &Base, writer: SetId, plane: PlaneId, sets: &Sets) -> bool {
+        base.study.moved == MovedEntries::JoinCached
+            && !has_begun(sets, writer)
+            && self.waits_for_collection(base, writer, plane, sets)
+    }
+}
+
+impl Base {
     /// Makes a set that writes a map page, whose first command reads it if it `reads`.
     fn map_set(
         &self,
@@ -217,14 +240,6 @@ impl Ftl {
         }
     }
 
-    /// With `gc.erase_after_map` the victim of a job is erased behind a rewrite.
-    fn erase_behind(&self, plane: PlaneId, rewrite: SetId, lent: &mut Lent<'_>) {
-        if self.study.erase_after_map {
-            let stage = map_write(lent.sets, rewrite);
-            lent.wait(self.job(plane).eraser(), rewrite, stage, EdgeKind::Gc);
-        }
-    }
-
     /// Writes the first map page from `from` on back of which something is dirty, which stays.
     /// Returns the page behind it, if there was one.
     pub(crate) fn flush_map(&mut self, from: MapPage, lent: &mut Lent<'_>) -> Option<MapPage> {
@@ -236,14 +251,6 @@ impl Ftl {
         wait_for_writer(set, writer, lent);
         lent.go_on(set);
         Some(MapPage::new(page.get() + 1))
-    }
-
-    /// Whether a pending write of a map page comes behind a rewrite for the job of a plane, because
-    /// it waits for the erase that waits for the rewrite.
-    fn comes_behind(&self, writer: SetId, plane: PlaneId, sets: &Sets) -> bool {
-        self.study.moved == MovedEntries::JoinCached
-            && !has_begun(sets, writer)
-            && self.waits_for_collection(writer, plane, sets)
     }
 
     /// Whether a job must not wait for a write of a map page, which may come to wait for its erase.

@@ -1,47 +1,32 @@
 //! Pacing: when jobs go on, which programs wait, and what a die takes next.
 
-use super::pacing::Pacing;
+use super::PageFtl;
+use crate::ftl::base::Base;
 use crate::ftl::lent::{Lent, Todo};
-use crate::ftl::{Ftl, Scheme};
 use crate::handle::SetId;
 use crate::observe::OwnCause;
 use crate::sets::{Mode, Set, Sets, Stage};
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::{DieId, PlaneId};
 
-impl Ftl {
-    #[inline]
-    fn pacing(&self) -> Option<&Pacing> {
-        match &self.scheme {
-            Scheme::Page(page) => page.pacing.as_deref(),
-            _ => None,
-        }
-    }
-
-    /// Whether garbage collection is spread over programs.
-    #[inline]
-    pub(crate) const fn is_paced(&self) -> bool {
-        self.paced
-    }
-
+impl PageFtl {
     /// Spare units of a plane, with the part of its victim that has been dealt with.
-    fn spare(&self, plane: PlaneId) -> u64 {
-        let job = &self.page().planes[plane.index()].job;
+    fn spare(&self, base: &Base, plane: PlaneId) -> u64 {
+        let job = &self.planes[plane.index()].job;
         let walked = job.as_ref().map_or(0, |job| u64::from(job.next_unit));
-        self.map.blocks.spare_units(plane) + walked
+        base.map.blocks.spare_units(plane) + walked
     }
 
     /// Whether a plane of a device with pacing has less spare space than its target.
-    pub(super) fn is_behind(&self, plane: PlaneId) -> Option<bool> {
-        let pacing = self.pacing()?;
-        Some(self.spare(plane) < pacing.target)
+    pub(super) fn is_behind(&self, base: &Base, plane: PlaneId) -> Option<bool> {
+        let pacing = self.pacing.as_deref()?;
+        Some(self.spare(base, plane) < pacing.target)
     }
 
     /// The program of a plane begins: its units owe copies to the job of the plane.
-    pub(super) fn owe(&mut self, plane: PlaneId) {
-        let spare = self.spare(plane);
-        let page = self.page_mut();
-        if let (Some(job), Some(pacing)) = (&page.planes[plane.index()].job, &mut page.pacing) {
+    pub(super) fn owe(&mut self, base: &Base, plane: PlaneId) {
+        let spare = self.spare(base, plane);
+        if let (Some(job), Some(pacing)) = (&self.planes[plane.index()].job, &mut self.pacing) {
             pacing.owe(plane, job.ratio, spare);
         }
     }
@@ -50,11 +35,11 @@ impl Ftl {
     /// With pacing its copies come a program unit at a time, while somebody waits for its erase,
     /// the plane is behind, or collects in the background; a job that is not over when all requests
     /// have `ended` rests.
-    pub(super) fn wants_copies(&self, plane: PlaneId, lent: &Lent<'_>) -> bool {
-        let Some(behind) = self.is_behind(plane) else { return true };
+    pub(super) fn wants_copies(&self, base: &Base, plane: PlaneId, lent: &Lent<'_>) -> bool {
+        let Some(behind) = self.is_behind(base, plane) else { return true };
         let job = self.job(plane);
-        let free = self.free_blocks(plane);
-        let wants = job.presses || (!lent.ended && (behind || self.is_idle_short(free, lent.now)));
+        let free = base.free_blocks(plane);
+        let wants = job.presses || (!lent.ended && (behind || base.idle.works(free, lent.now)));
         wants && job.copies == 0
     }
 
@@ -62,8 +47,8 @@ impl Ftl {
     /// them to do. A job that a program waits for holds nothing up, since it may come to wait for
     /// what it holds.
     pub(crate) fn is_held(&self, plane: PlaneId, sets: &Sets) -> bool {
-        let Some(pacing) = self.pacing() else { return false };
-        let Some(job) = &self.page().planes[plane.index()].job else { return false };
+        let Some(pacing) = self.pacing.as_deref() else { return false };
+        let Some(job) = &self.planes[plane.index()].job else { return false };
         let erases = || {
             let mode = job.eraser.map(|eraser| sets[eraser].mode);
             matches!(mode, Some(Mode::Queued | Mode::Running | Mode::Suspended))
@@ -78,7 +63,7 @@ impl Ftl {
 
     /// Whether reads wait for operations of a die while writes wait.
     pub(crate) fn holds_reads(&self) -> bool {
-        self.pacing().is_some_and(|pacing| !pacing.suspends)
+        self.pacing.as_deref().is_some_and(|pacing| !pacing.suspends)
     }
 
     /// The command that a die of a device with pacing takes next, of the first one of requests and
@@ -86,11 +71,10 @@ impl Ftl {
     pub(crate) fn paced_command(
         &self,
         die: DieId,
-        host: Option<SetId>,
-        gc: Option<SetId>,
+        (host, gc): (Option<SetId>, Option<SetId>),
         sets: &Sets,
     ) -> Option<SetId> {
-        let (Some(command), Some(pacing)) = (host, self.pacing()) else { return gc };
+        let (Some(command), Some(pacing)) = (host, self.pacing.as_deref()) else { return gc };
         if self.is_held_back(command, sets) {
             return gc;
         }
@@ -100,11 +84,8 @@ impl Ftl {
 
     /// A die takes a command: one of garbage collection, or one that garbage collection did not
     /// wait for, ends its turn.
-    #[inline]
     pub(crate) fn note_turn(&mut self, die: DieId, ends: bool) {
-        if let Scheme::Page(page) = &mut self.scheme
-            && let Some(pacing) = &mut page.pacing
-        {
+        if let Some(pacing) = &mut self.pacing {
             pacing.note_turn(die, ends);
         }
     }
@@ -112,14 +93,19 @@ impl Ftl {
     /// Somebody waits for the erase of a plane's job, which rests no more. Returns the set of the
     /// erase. A job with pacing makes it when its copies are over, or here: then the erase waits
     /// for a gate that stands for the copies.
-    pub(super) fn press_job(&mut self, plane: PlaneId, lent: &mut Lent<'_>) -> SetId {
+    pub(super) fn press_job(
+        &mut self,
+        base: &mut Base,
+        plane: PlaneId,
+        lent: &mut Lent<'_>,
+    ) -> SetId {
         let job = self.job_mut(plane);
         job.presses = true;
         if let Some(eraser) = job.eraser {
             return eraser;
         }
         let rests = job.rests();
-        let eraser = self.new_eraser(plane, self.last_allocator(plane), lent);
+        let eraser = self.new_eraser(base, plane, self.last_allocator(plane), lent);
         let stages = [(Stage::Barrier, plane)];
         let gate = lent.own_set(None, OwnCause::Job, &Set::VACANT, &stages);
         lent.wait(eraser, gate, 0, EdgeKind::Gc);
@@ -127,19 +113,19 @@ impl Ftl {
         lent.todo.push(Todo::Rest(eraser, Mode::Waiting));
         self.job_mut(plane).gate = Some(gate);
         if rests {
-            self.copy_more(plane, lent);
+            self.copy_more(base, plane, lent);
         }
         eraser
     }
 
     /// All copies of a job with pacing are over: its map pages, then its erase.
-    pub(super) fn erase_paced(&mut self, plane: PlaneId, lent: &mut Lent<'_>) {
+    pub(super) fn erase_paced(&mut self, base: &mut Base, plane: PlaneId, lent: &mut Lent<'_>) {
         let charge = self.last_allocator(plane);
         let job = self.job_mut(plane);
         job.charge = charge;
         let (gate, eraser) = (job.gate.take(), job.eraser);
-        let eraser = eraser.unwrap_or_else(|| self.new_eraser(plane, charge, lent));
-        self.rewrite_moved_maps(plane, lent);
+        let eraser = eraser.unwrap_or_else(|| self.new_eraser(base, plane, charge, lent));
+        self.rewrite_moved_maps(base, plane, lent);
         match gate {
             Some(gate) => lent.todo.push(Todo::Open(gate)),
             None => lent.go_on(eraser),
@@ -149,18 +135,23 @@ impl Ftl {
     /// At the end of a phase a job of a plane with pacing rests: it is given up, with its victim in
     /// the state that it is in, which the next job of the plane goes on with. With a map on flash,
     /// whose entries it has moved, it is brought to its end instead. Returns whether that is so.
-    pub(crate) fn end_resting_job(&mut self, plane: PlaneId, lent: &mut Lent<'_>) -> bool {
-        let Some(job) = self.page().planes[plane.index()].job else { return false };
+    pub(crate) fn end_resting_job(
+        &mut self,
+        base: &mut Base,
+        plane: PlaneId,
+        lent: &mut Lent<'_>,
+    ) -> bool {
+        let Some(job) = self.planes[plane.index()].job else { return false };
         assert!(job.rests(), "garbage collection is under way");
-        if self.has_cache() {
+        if base.has_cache() {
             self.job_mut(plane).presses = true;
-            self.copy_more(plane, lent);
+            self.copy_more(base, plane, lent);
             return true;
         }
-        self.page_mut().plane_mut(plane).job = None;
-        self.map.blocks.set_aside(job.victim);
-        self.background_over(plane);
-        lent.todo.push(Todo::GivenUp(self.map.blocks.valid_units(job.victim), job.levels));
+        self.plane_mut(plane).job = None;
+        base.map.blocks.set_aside(job.victim);
+        base.idle.background_over(plane);
+        lent.todo.push(Todo::GivenUp(base.map.blocks.valid_units(job.victim), job.levels));
         false
     }
 }

@@ -1,9 +1,8 @@
 //! The merge queue of a plane: planned steps, and the tasks that do them.
 
 use super::Planned;
-use crate::ftl::Ftl;
-use crate::ftl::lent::{Copied, Erased};
-use crate::ftl::page_map::Owner;
+use crate::ftl::lent::{Copied, Erased, Eraser};
+use crate::ftl::page_map::{Owner, PageMap};
 use crate::handle::SetId;
 use crate::parts::layer::Step;
 use crate::sets::Sets;
@@ -83,7 +82,7 @@ pub(super) struct MergeTask {
 /// Whether a set of a device with layers is a merge task: one of the device's own that changes
 /// nothing, as flushes do.
 #[inline]
-fn merges(set: SetId, sets: &Sets) -> bool {
+pub(in crate::ftl) fn merges(set: SetId, sets: &Sets) -> bool {
     let state = &sets[set];
     state.request.is_none() && !state.changes
 }
@@ -105,11 +104,6 @@ impl Planned {
         }
     }
 
-    /// Whether a merge task of the layer of a plane is under way.
-    pub(crate) fn is_busy(&self, plane: PlaneId) -> bool {
-        if self.spans() { self.tasks > 0 } else { !self.queues[plane.index()].tasks.is_empty() }
-    }
-
     /// The step that a plane is at.
     #[inline]
     pub(super) fn current_step(&self, plane: PlaneId) -> PlannedStep {
@@ -126,26 +120,17 @@ impl Planned {
 
     /// The page that a program has been given.
     #[inline]
-    pub(crate) fn page_of(&self, set: SetId, sets: &Sets) -> Ppn {
+    pub(super) fn page_of(&self, set: SetId, sets: &Sets) -> Ppn {
         if merges(set, sets) {
             self.current_step(sets.plane(set)).to()
         } else {
             sets[set].source.expect("a layer gives every write its page")
         }
     }
-}
-
-impl Ftl {
-    /// Whether a set is a merge task.
-    #[inline]
-    pub(crate) fn is_task(&self, set: SetId, sets: &Sets) -> bool {
-        self.is_planned() && merges(set, sets)
-    }
 
     /// The copy that a plane is at has been programmed.
-    pub(in crate::ftl) fn task_copied(&mut self, plane: PlaneId) -> Copied {
-        let (planned, map) = self.layers();
-        let step = planned.current_step(plane);
+    pub(super) fn task_copied(&mut self, plane: PlaneId, map: &mut PageMap) -> Copied {
+        let step = self.current_step(plane);
         let (owner, current) = (Owner::Data(step.lpn()), map.is_valid(step.from()));
         if current {
             debug_assert_eq!(map.owner(step.from()), Some(owner), "a page changed hands");
@@ -156,11 +141,10 @@ impl Ftl {
     }
 
     /// The task that a plane is at has erased its block.
-    pub(in crate::ftl) fn task_erased(&mut self, plane: PlaneId) -> Erased {
-        let (planned, map) = self.layers();
-        let block = planned.current_step(plane).block();
-        let was_used = planned.forget_pages(block);
+    pub(super) fn task_erased(&mut self, plane: PlaneId, map: &mut PageMap) -> Erased {
+        let block = self.current_step(plane).block();
+        let was_used = self.forget_pages(block);
         map.blocks.erased_planned(block, was_used);
-        Erased { block, worn_out: false, no_room: false, of_job: false }
+        Erased { block, worn_out: false, no_room: false, by: Eraser::Merge }
     }
 }

@@ -10,7 +10,7 @@ impl Planned {
         self.layers.iter().all(|layer| layer.save().is_some())
     }
 
-    pub(in crate::ftl) fn save(&self, to: &mut Writer<'_>) {
+    pub(super) fn save_layers(&self, to: &mut Writer<'_>) {
         for layer in &self.layers {
             save_bytes(&layer.save().expect("the layer can be saved"), to);
         }
@@ -19,7 +19,7 @@ impl Planned {
         self.unmeasured.save(to);
     }
 
-    pub(in crate::ftl) fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+    pub(super) fn load_layers(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
         for layer in &mut self.layers {
             if !layer.restore(&load_bytes(from)?) {
                 return Err(RestoreError::Corrupt);

@@ -14,7 +14,6 @@
 
 use super::Planned;
 use super::queue::PlannedStep;
-use crate::ftl::Ftl;
 use crate::handle::SetId;
 use crate::parts::layer::Step;
 use crate::sets::Sets;
@@ -82,33 +81,29 @@ impl Planned {
             waits.push(task);
         }
     }
-}
 
-impl Ftl {
-    /// Whether one layer works over several planes.
-    pub(crate) fn spans_planes(&self) -> bool {
-        self.planned().is_some_and(Planned::spans)
+    /// The plane that stands for the layer of a plane in idle times.
+    pub(super) const fn working_plane(&self, plane: PlaneId) -> PlaneId {
+        if self.spans() { PlaneId::new(0) } else { plane }
     }
 
     /// The plane in whose merge queue a task is, of which the current command runs on `plane`.
     pub(super) fn lane(&self, set: SetId, plane: PlaneId) -> PlaneId {
-        let spread = self.planned().and_then(|planned| planned.spread.as_ref());
-        spread.map_or(plane, |spread| spread.lanes[set.index()])
+        self.spread.as_ref().map_or(plane, |spread| spread.lanes[set.index()])
     }
 
     /// Whether a step of the last plan begins another segment than the one before it.
     pub(super) fn begins_segment(&self, place: usize) -> bool {
-        let planned = self.planned().expect("only layers plan");
-        let spread = planned.spread.as_ref().expect("a layer works over several planes");
+        let spread = self.spread.as_ref().expect("a layer works over several planes");
         if spread.is_empty() {
             return false;
         }
-        match planned.plan.steps[place] {
+        match self.plan.steps[place] {
             Step::Copy { from, to, .. } => {
-                let page = |local| planned.layout.ppn(PlaneId::new(0), local);
+                let page = |local| self.layout.ppn(PlaneId::new(0), local);
                 let (from, to): (Ppn, Ppn) = (page(from), page(to));
-                let source = planned.geometry.block_of(from).index();
-                let elsewhere = planned.geometry.plane_of(from) != planned.geometry.plane_of(to);
+                let source = self.geometry.block_of(from).index();
+                let elsewhere = self.geometry.plane_of(from) != self.geometry.plane_of(to);
                 spread.erases || (elsewhere && spread.filled[source] == spread.number)
             }
             Step::Erase { .. } | Step::Host { .. } => true,
@@ -117,29 +112,27 @@ impl Ftl {
 
     /// Appends a step of the last plan to the merge queues of its planes.
     pub(super) fn spread_step(&mut self, place: usize, sets: &Sets) {
-        let (planned, _) = self.layers();
         let first = PlaneId::new(0);
-        match planned.plan.steps[place] {
+        match self.plan.steps[place] {
             Step::Erase { block } => {
-                for block in planned.layout.blocks(first, block) {
-                    let plane = planned.geometry.plane_of_block(block);
-                    planned.queues[plane.index()].steps.push_back(PlannedStep::erase(block));
-                    planned.spread().counts[plane.index()] += 1;
+                for block in self.layout.blocks(first, block) {
+                    let plane = self.geometry.plane_of_block(block);
+                    self.queues[plane.index()].steps.push_back(PlannedStep::erase(block));
+                    self.spread().counts[plane.index()] += 1;
                 }
-                planned.spread().erases = true;
+                self.spread().erases = true;
             }
-            step => planned.spread_copy(step, sets),
+            step => self.spread_copy(step, sets),
         }
     }
 
     /// What the segment waits for before it begins: earlier tasks, each of which is not over.
     /// [`Self::end_segment`] must follow.
     pub(super) fn segment_waits(&mut self) -> &[SetId] {
-        let (planned, _) = self.layers();
-        let spread = planned.spread.as_mut().expect("a layer works over several planes");
+        let spread = self.spread.as_mut().expect("a layer works over several planes");
         if spread.erases && std::mem::take(&mut spread.copies) {
             // The last task of a queue ends behind all others of it.
-            let last = planned.queues.iter().filter_map(|queue| queue.tasks.back());
+            let last = self.queues.iter().filter_map(|queue| queue.tasks.back());
             spread.waits.extend(last.map(|task| task.set));
         }
         &spread.waits
@@ -147,14 +140,12 @@ impl Ftl {
 
     /// How many steps of the segment the queue of a plane has.
     pub(super) fn segment_steps(&self, plane: PlaneId) -> u32 {
-        let spread = self.planned().and_then(|planned| planned.spread.as_ref());
-        spread.map_or(0, |spread| spread.counts[plane.index()])
+        self.spread.as_ref().map_or(0, |spread| spread.counts[plane.index()])
     }
 
     /// The segment has become tasks: the next one begins.
     pub(super) fn end_segment(&mut self) {
-        let (planned, _) = self.layers();
-        let spread = planned.spread();
+        let spread = self.spread();
         spread.counts.fill(0);
         spread.waits.clear();
         spread.number += 1;
@@ -163,12 +154,10 @@ impl Ftl {
 
     /// The task that the queue of a plane has come to, if it begins behind this gate.
     pub(super) fn behind_gate(&self, plane: PlaneId, gate: SetId, sets: &Sets) -> Option<SetId> {
-        let task = self.planned()?.queues[plane.index()].tasks.front()?;
+        let task = self.queues[plane.index()].tasks.front()?;
         (task.gate.live(sets) == Some(gate)).then_some(task.set)
     }
-}
 
-impl Planned {
     fn spread_copy(&mut self, step: Step, sets: &Sets) {
         let step = self.numbered(PlaneId::new(0), step);
         let plane = self.geometry.plane_of(step.to());

@@ -2,8 +2,10 @@
 
 use super::Planned;
 use super::queue::{MergeTask, StaleRef};
-use crate::ftl::Ftl;
+use crate::ftl::base::Base;
 use crate::ftl::lent::{Charge, Copied, CopiesDone, CopyRun, Lent, Todo};
+use crate::ftl::page_map::PageMap;
+use crate::ftl::placement::Placement;
 use crate::handle::SetId;
 use crate::observe::OwnCause;
 use crate::parts::layer::MergeCounts;
@@ -23,30 +25,30 @@ struct Begins {
 }
 
 /// Tasks are made.
-impl Ftl {
+impl Planned {
     /// Appends planned steps to the merge queue of a plane, for which a layer has looked at so many
     /// candidates for victims.
     pub(super) fn add_tasks(
         &mut self,
+        base: &mut Base,
         plane: PlaneId,
         steps: Range<usize>,
         (charge, searches): (Charge, u64),
         lent: &mut Lent<'_>,
     ) {
-        let (planned, _) = self.layers();
-        let MergeCounts { switch, partial, full, dead, .. } = std::mem::take(&mut planned.untold);
-        let (kinds, spans) = ([switch, partial, full, dead], planned.spans());
+        let MergeCounts { switch, partial, full, dead, .. } = std::mem::take(&mut self.untold);
+        let (kinds, spans) = ([switch, partial, full, dead], self.spans());
         lent.todo.push(Todo::Merging { plane: self.working_plane(plane), kinds, charge });
-        let search = self.begin_search(plane, charge, searches, lent);
+        let search = self.begin_search(base, plane, charge, searches, lent);
         let mut begins = Begins { gate: None, search };
         if spans {
-            return self.add_spread_tasks(steps, charge, begins, lent);
+            return self.add_spread_tasks(base, steps, charge, begins, lent);
         }
         let mut count = 0;
         for place in steps.clone() {
             count += 1;
             if self.append_step(plane, place) || place + 1 == steps.end {
-                self.add_task(plane, count, charge, begins, lent);
+                self.add_task(base, plane, count, charge, begins, lent);
                 begins.search = None;
                 count = 0;
             }
@@ -56,6 +58,7 @@ impl Ftl {
     /// Spreads planned steps over the merge queues of their planes.
     fn add_spread_tasks(
         &mut self,
+        base: &mut Base,
         steps: Range<usize>,
         charge: Charge,
         begins: Begins,
@@ -63,16 +66,22 @@ impl Ftl {
     ) {
         for place in steps {
             if self.begins_segment(place) {
-                self.add_segment(charge, begins, lent);
+                self.add_segment(base, charge, begins, lent);
             }
             self.spread_step(place, lent.sets);
         }
-        self.add_segment(charge, begins, lent);
+        self.add_segment(base, charge, begins, lent);
     }
 
     /// The steps that were spread last become a task of each plane that has any, behind a gate
     /// where they wait for earlier tasks.
-    fn add_segment(&mut self, charge: Charge, mut begins: Begins, lent: &mut Lent<'_>) {
+    fn add_segment(
+        &mut self,
+        base: &mut Base,
+        charge: Charge,
+        mut begins: Begins,
+        lent: &mut Lent<'_>,
+    ) {
         let cause = OwnCause::Merge(PlaneId::new(0));
         let waits = self.segment_waits();
         if !waits.is_empty() {
@@ -84,10 +93,10 @@ impl Ftl {
             lent.go_on(gate);
             begins.gate = Some(gate);
         }
-        for plane in self.planes() {
+        for plane in base.planes() {
             let count = self.segment_steps(plane);
             if count > 0 {
-                self.add_task(plane, count, charge, begins, lent);
+                self.add_task(base, plane, count, charge, begins, lent);
             }
         }
         self.end_segment();
@@ -96,12 +105,13 @@ impl Ftl {
     /// A search for a victim, if it takes time: a set that is over when it is.
     fn begin_search(
         &self,
+        base: &Base,
         plane: PlaneId,
         charge: Charge,
         searches: u64,
         lent: &mut Lent<'_>,
     ) -> Option<SetId> {
-        let span = self.search_time(searches);
+        let span = base.search_time(searches);
         if span.is_zero() {
             return None;
         }
@@ -117,6 +127,7 @@ impl Ftl {
     /// search.
     fn add_task(
         &mut self,
+        base: &mut Base,
         plane: PlaneId,
         count: u32,
         charge: Charge,
@@ -124,16 +135,15 @@ impl Ftl {
         lent: &mut Lent<'_>,
     ) {
         let working = self.working_plane(plane);
-        let (planned, _) = self.layers();
-        let stages = planned.stages;
+        let stages = self.stages;
         let merges = stages.read == Stage::MergeRead;
         let cause = if merges { OwnCause::Merge(working) } else { OwnCause::Job };
         let state = Set { levels: stages.levels, ..Set::VACANT };
         let set = lent.own_set(charge, cause, &state, &[(stages.read, plane)]);
-        let before = planned.add_task(plane, set, (count, begins.gate), lent);
+        let before = self.enqueue_task(plane, set, (count, begins.gate), lent);
         match before {
             Some(source) => lent.wait(set, source, 0, EdgeKind::Gc),
-            None if begins.gate.is_none() => self.begin_step(set, plane, lent),
+            None if begins.gate.is_none() => self.begin_step(base, set, plane, lent),
             None => {}
         }
         for source in [begins.gate, begins.search].into_iter().flatten() {
@@ -144,9 +154,8 @@ impl Ftl {
 
     /// Appends a step of the last plan to the merge queue of a plane. Returns whether it erases.
     fn append_step(&mut self, plane: PlaneId, place: usize) -> bool {
-        let (planned, _) = self.layers();
-        let step = planned.numbered(plane, planned.plan.steps[place]);
-        planned.queues[plane.index()].steps.push_back(step);
+        let step = self.numbered(plane, self.plan.steps[place]);
+        self.queues[plane.index()].steps.push_back(step);
         step.erases()
     }
 }
@@ -154,7 +163,7 @@ impl Ftl {
 impl Planned {
     /// The last `count` steps of a merge queue become the task of a set, which begins behind a
     /// gate, if there is one. Returns the task before it on its plane.
-    fn add_task(
+    fn enqueue_task(
         &mut self,
         plane: PlaneId,
         set: SetId,
@@ -193,60 +202,63 @@ impl Planned {
 }
 
 /// Tasks are done.
-impl Ftl {
+impl Planned {
     /// A command of a task is over; returns whether the task goes on with another one. Otherwise it
     /// is over, and the next task of its plane begins, if there is one that may.
-    pub(crate) fn task_goes_on(&mut self, set: SetId, lent: &mut Lent<'_>) -> bool {
+    pub(in crate::ftl) fn goes_on(
+        &mut self,
+        base: &mut Base,
+        set: SetId,
+        lent: &mut Lent<'_>,
+    ) -> bool {
         let (plane, stage) = (self.lane(set, lent.sets.plane(set)), lent.sets.stage(set));
         let left = lent.sets.span(set).as_ns() - lent.sets.nominal(stage).as_ns();
         lent.sets.set_span(set, Span::from_ns(left));
-        let (planned, _) = self.layers();
-        if stage == planned.stages.read {
-            lent.sets[set].turn_into(planned.stages.program);
+        if stage == self.stages.read {
+            lent.sets[set].turn_into(self.stages.program);
             lent.sets.move_to(set, plane);
             lent.go_on(set);
             return true;
         }
-        let queue = &mut planned.queues[plane.index()];
+        let queue = &mut self.queues[plane.index()];
         queue.steps.pop_front();
         let task = queue.tasks.front_mut().expect("a task is under way");
         debug_assert_eq!(task.set, set, "tasks of a plane are done in order");
         task.left -= 1;
         if task.left > 0 {
-            self.begin_step(set, plane, lent);
+            self.begin_step(base, set, plane, lent);
             lent.go_on(set);
             return true;
         }
         queue.tasks.pop_front();
-        planned.tasks -= 1;
+        self.tasks -= 1;
         let next = queue.tasks.front().filter(|next| next.gate.live(lent.sets).is_none());
         match next.map(|next| next.set) {
-            Some(next) => self.begin_step(next, plane, lent),
+            Some(next) => self.begin_step(base, next, plane, lent),
             None if self.is_busy(plane) => {}
-            None => _ = self.background_over(self.working_plane(plane)),
+            None => _ = base.idle.background_over(self.working_plane(plane)),
         }
         false
     }
 
     /// A gate opens: the tasks behind it to which their planes have come learn what they wait for.
-    pub(crate) fn gate_opens(&mut self, gate: SetId, lent: &mut Lent<'_>) {
-        for plane in self.planes() {
+    pub(in crate::ftl) fn gate_opens(&mut self, base: &mut Base, gate: SetId, lent: &mut Lent<'_>) {
+        for plane in base.planes() {
             if let Some(task) = self.behind_gate(plane, gate, lent.sets) {
-                self.begin_step(task, plane, lent);
+                self.begin_step(base, task, plane, lent);
             }
         }
     }
 }
 
 /// Tasks that run ahead.
-impl Ftl {
+impl Planned {
     /// Goes on with the copies of a merge task until `limit`, whose command is under way, while
     /// nothing else can happen on the device: without an event and a queue for each command.
-    pub(crate) fn copy_in_bulk(
+    pub(in crate::ftl) fn copy_in_bulk(
         &mut self,
-        set: SetId,
-        mut now: CopyRun,
-        limit: Time,
+        base: &mut Base,
+        (set, mut now, limit): (SetId, CopyRun, Time),
         sets: &mut Sets,
         array_time: impl Fn(Op, Ppn) -> Span,
     ) -> CopiesDone {
@@ -254,32 +266,30 @@ impl Ftl {
         let (mut ops, mut array_ns, mut superseded) = ([0; 2], [0; 2], 0);
         while now.began + now.span < limit {
             let end = now.began + now.span;
-            let (planned, map) = self.layers();
             let reads = now.op == Op::Read;
             let (op, page) = if reads {
-                (Op::Program, planned.current_step(plane).to())
+                (Op::Program, self.current_step(plane).to())
             } else {
-                match planned.next_copy(plane) {
-                    Some(next) if map.is_valid(next.from()) => (Op::Read, next.from()),
+                match self.next_copy(plane) {
+                    Some(next) if base.map.is_valid(next.from()) => (Op::Read, next.from()),
                     _ => break,
                 }
             };
             ops[usize::from(!reads)] += 1;
             array_ns[usize::from(!reads)] += now.span.as_ns();
             if !reads {
-                superseded += u64::from(!self.copied_in_bulk(plane).current);
+                superseded += u64::from(!self.copied_in_bulk(plane, &mut base.map).current);
             }
             now = CopyRun { op, began: end, span: array_time(op, page) };
         }
-        let (planned, _) = self.layers();
-        let stages = [planned.stages.read, planned.stages.program];
-        let levels = planned.stages.levels;
+        let stages = [self.stages.read, self.stages.program];
+        let levels = self.stages.levels;
         let purposes = stages.map(|stage| (stage.op(), stage.purpose(false, levels)));
         if ops[0] + ops[1] > 0 {
             let spent = |at: usize| sets.nominal(stages[at]).as_ns() * ops[at];
             let left = sets.span(set).as_ns() - spent(0) - spent(1);
             sets.set_span(set, Span::from_ns(left));
-            let step = planned.current_step(plane);
+            let step = self.current_step(plane);
             let reads = now.op == Op::Read;
             let state = &mut sets[set];
             state.turn_into(stages[usize::from(!reads)]);
@@ -290,11 +300,10 @@ impl Ftl {
     }
 
     /// The copy of a task that runs ahead has been programmed: it goes on with the next one.
-    fn copied_in_bulk(&mut self, plane: PlaneId) -> Copied {
-        let copy = self.task_copied(plane);
-        let (planned, map) = self.layers();
-        planned.note_page(copy.to, map);
-        let queue = &mut planned.queues[plane.index()];
+    fn copied_in_bulk(&mut self, plane: PlaneId, map: &mut PageMap) -> Copied {
+        let copy = self.task_copied(plane, map);
+        self.note_page(copy.to, map);
+        let queue = &mut self.queues[plane.index()];
         queue.steps.pop_front();
         queue.tasks[0].left -= 1;
         copy

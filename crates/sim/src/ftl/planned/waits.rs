@@ -2,7 +2,7 @@
 
 use super::Planned;
 use super::queue::PlannedStep;
-use crate::ftl::Ftl;
+use crate::ftl::base::Base;
 use crate::ftl::lent::{Lent, Todo};
 use crate::ftl::page_map::{Owner, PageMap};
 use crate::handle::SetId;
@@ -97,31 +97,36 @@ impl Planned {
     }
 }
 
-impl Ftl {
+impl Planned {
     /// A task has come to a step: its command, and what that waits for.
-    pub(super) fn begin_step(&mut self, set: SetId, plane: PlaneId, lent: &mut Lent<'_>) {
-        let (geometry, moves, number) = (self.geometry, self.moves, lent.sets.number(set));
-        let (planned, map) = self.layers();
-        planned.waits.clear();
-        let step = planned.current_step(plane);
+    pub(super) fn begin_step(
+        &mut self,
+        base: &mut Base,
+        set: SetId,
+        plane: PlaneId,
+        lent: &mut Lent<'_>,
+    ) {
+        let (geometry, number) = (self.geometry, lent.sets.number(set));
+        self.waits.clear();
+        let step = self.current_step(plane);
         let state = &mut lent.sets[set];
         if step.erases() {
-            state.turn_into(planned.stages.erase);
+            state.turn_into(self.stages.erase);
             state.ppn = Some(geometry.unit_of(step.block(), 0));
-            planned.wait_until_empty(step.block(), number, lent.sets, map);
+            self.wait_until_empty(step.block(), number, lent.sets, &base.map);
         } else {
-            state.turn_into(planned.stages.read);
+            state.turn_into(self.stages.read);
             (state.lpn, state.source) = (step.lpn(), Some(step.from()));
-            planned.wait_for_copy(step, number, lent.sets, map);
+            self.wait_for_copy(step, number, lent.sets, &base.map);
         }
-        if moves {
+        if self.spans() {
             let reads = (!step.erases()).then(|| geometry.plane_of(step.from()));
             lent.sets.move_to(set, reads.unwrap_or(plane));
         }
-        for &(source, stage) in &planned.waits {
+        for &(source, stage) in &self.waits {
             lent.wait(set, source, stage, EdgeKind::Order);
         }
-        if !planned.waits.is_empty() {
+        if !self.waits.is_empty() {
             lent.todo.push(Todo::HandOn(set));
         }
     }
