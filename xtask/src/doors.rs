@@ -3,7 +3,8 @@
 //!
 //! A **door** is a method that the files of a room name and that flows call on the room, or on what
 //! it holds: `self.ftl.f()`, `device.ftl[at].f()` and `ftl.f()` count, and so does `f` of
-//! `let block = &mut self.ftl[at]; block.f()`. Each pair of room and method counts once. A file
+//! `let block = &mut self.ftl[at]; block.f()`, and of `self.ledger().f()`, `self.teller().f()` and
+//! `self.view().f()`, to which rooms are lent. Each pair of room and method counts once. A file
 //! **calls** another one if it names a method of `Device` that the other one defines. Files that
 //! call each other, directly or through others, are a circle. Tests are left out.
 
@@ -22,16 +23,18 @@ const FOLDER: &str = "crates/sim/src/device";
 const TYPE: &str = "Device";
 
 /// The numbers that the folder may not exceed. Lower them where less is found.
-const HELD: [(&str, usize); 9] = [
-    ("lines", 6345),
-    ("doors of account", 110),
-    ("doors of buffer", 37),
-    ("doors of flash", 68),
+const HELD: [(&str, usize); 11] = [
+    ("lines", 4960),
+    ("doors of account", 107),
+    ("doors of buffer", 33),
+    ("doors of flash", 62),
     ("doors of ftl", 88),
-    ("doors of host", 76),
+    ("doors of host", 67),
+    ("doors of ledger", 25),
     ("doors of queues", 34),
-    ("doors of sets", 65),
-    ("files in the largest circle of calls", 24),
+    ("doors of sets", 55),
+    ("doors of view", 3),
+    ("files in the largest circle of calls", 0),
 ];
 
 /// Every number is the one that is held.
@@ -88,7 +91,7 @@ fn count(files: &[File]) -> Counts {
     let mut defined: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for file in files.iter().filter(|file| file.has_extension("rs")) {
         let Some(path) = file.path.strip_prefix(SOURCES) else { continue };
-        let Some((room, name)) = path.split_once('/') else { continue };
+        let (room, name) = path.split_once('/').unwrap_or((path.trim_end_matches(".rs"), path));
         let code = Code::without_tests(&file.text);
         if room == DEVICE {
             counts.lines += file.text.lines().count();
@@ -125,7 +128,10 @@ fn named(code: &Code) -> impl Iterator<Item = String> {
 fn add_doors(code: &Code, doors: &mut BTreeMap<&'static str, BTreeSet<String>>) {
     let rooms: Vec<&'static str> =
         HELD.iter().filter_map(|(name, _)| name.strip_prefix("doors of ")).collect();
-    let room_named = |name: &str| rooms.iter().find(|room| **room == name).copied();
+    let room_named = |name: &str| {
+        let name = if name == "teller" { "ledger" } else { name };
+        rooms.iter().find(|room| **room == name).copied()
+    };
     // Local names of what a room has, in the function that is read.
     let mut locals: BTreeMap<&str, &'static str> = BTreeMap::new();
     for at in 0..code.tokens.len() {
@@ -163,6 +169,7 @@ fn method(code: &Code, mut at: usize) -> Option<&str> {
     loop {
         match code.text(at) {
             "[" | "?" => at = code.tokens[at].end + 1,
+            "(" if code.text(at + 1) == ")" => at += 2,
             "." if ["(", "::"].contains(&code.text(at + 2)) => return Some(code.text(at + 1)),
             "." => at += 2,
             _ => return None,
@@ -191,14 +198,17 @@ fn methods(code: &Code) -> Vec<&str> {
         .collect()
 }
 
-/// The names behind `device.`, `Device::`, and `self.` and `Self::` in `impl Device`.
+/// The names behind `Device::` and `Self::`, and those that are called behind `device.` and
+/// `self.`; of `Self::` and `self.` in `impl Device`.
 fn called(code: &Code) -> BTreeSet<&str> {
     let bodies = bodies(code);
+    let is_own = |at: &usize| bodies.iter().any(|(open, close)| (open..close).contains(&at));
+    let is_field = |at: &usize| !["(", "::"].contains(&code.text(at + 1));
     let is_call = |at: &usize| match (code.text(at - 2), code.text(at - 1)) {
-        (DEVICE, ".") | (TYPE, "::") => true,
-        ("self", ".") | ("Self", "::") => {
-            bodies.iter().any(|(open, close)| (open..close).contains(&at))
-        }
+        (DEVICE, ".") => !is_field(at),
+        (TYPE, "::") => true,
+        ("self", ".") => is_own(at) && !is_field(at),
+        ("Self", "::") => is_own(at),
         _ => false,
     };
     (2..code.tokens.len()).filter(is_call).map(|at| code.text(at)).collect()

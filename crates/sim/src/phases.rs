@@ -95,13 +95,13 @@ pub(crate) trait Machine {
 
     /// The next instant at which something happens, up to and including `until`. `others` is when
     /// the phase has something to do.
-    fn next_instant(&mut self, others: Time, until: Time) -> Option<Time>;
+    fn next(&mut self, others: Time, until: Time) -> Option<Time>;
 
     /// Work that is due at an instant.
-    fn begin_instant(&mut self, now: Time);
+    fn begins(&mut self, now: Time);
 
     /// What the events and the requests of an instant have made possible.
-    fn end_instant(&mut self) -> Result<(), SimError>;
+    fn ends(&mut self) -> Result<(), SimError>;
 }
 
 /// Requests of closed loops at one instant above which a phase would not end: far more than are
@@ -156,12 +156,12 @@ impl<M: Machine, S: Supply> Driven<S> for Driving<'_, M> {
     #[inline]
     fn next_instant(&mut self, until: Time) -> Option<Time> {
         let others = self.others();
-        self.machine.next_instant(others, until)
+        self.machine.next(others, until)
     }
 
     #[inline]
     fn begins(&mut self, now: Time) {
-        self.machine.begin_instant(now);
+        self.machine.begins(now);
     }
 
     #[inline]
@@ -169,7 +169,7 @@ impl<M: Machine, S: Supply> Driven<S> for Driving<'_, M> {
         if self.run.issues.next_due() <= now || self.machine.host().is_stirred() {
             self.issue_due(supply)?;
         }
-        self.machine.end_instant().map_err(RunError::Sim)?;
+        self.machine.ends().map_err(RunError::Sim)?;
         let host = self.machine.host();
         if host.outstanding() == 0 && host.is_exhausted() && self.run.usage_until.is_none() {
             self.run.usage_until = Some(self.machine.usage());

@@ -9,13 +9,13 @@ use crate::buffer::barrier_stage;
 use crate::config::{Admission, UnmappedRead};
 use crate::handle::{LineId, RequestId, SetId};
 use crate::sets::track::{BUS, DIE};
-use crate::sets::{Mode, Set, Stage, Wait};
+use crate::sets::{Set, Stage, Wait};
 use flashyard_core::command::{Op, Purpose, Rank, StreamId};
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::host::HostAnswer;
-use flashyard_core::policy::{CommandPolicy, CommandView, FotSpan};
+use flashyard_core::policy::{CommandPolicy, CommandView};
 use flashyard_core::request::{Flags, RequestOp};
-use flashyard_core::units::{Lpn, PlaneId, Span};
+use flashyard_core::units::{Lpn, PlaneId};
 
 /// What is started next.
 enum Picked {
@@ -258,15 +258,6 @@ impl Device {
         }
     }
 
-    /// A request is started.
-    pub(super) fn begin_request(&mut self, handle: RequestId) {
-        if self.settings.keys.fot.span == FotSpan::LongestDie {
-            self.work.fot_by_die.fill(Span::ZERO);
-        }
-        self.sets.new_count();
-        self.host.start(handle);
-    }
-
     /// Whether the request at `start`, which starts instead of the one picked, conflicts with one
     /// under way; it is then held back until that one is over. A pick counts once, however often it
     /// is made meanwhile.
@@ -379,18 +370,6 @@ impl Device {
         translated
     }
 
-    /// Counts and hands on what the last `count` sets of a request wait for; no other set has begun
-    /// to wait for a slot behind them.
-    pub(super) fn rank_new(&mut self, handle: RequestId, count: u32) {
-        let split = self.host[handle].translated > count;
-        let mut new = std::mem::take(&mut self.work.added);
-        new.extend(self.sets.newest_slotless(count));
-        self.count_fot(handle, &new);
-        self.hand_on_ranks(&new, split.then_some(handle));
-        new.clear();
-        self.work.added = new;
-    }
-
     /// Gives slots to translated sets in order, as long as there are any; `all` is whether each
     /// gets one, because flushes may need what its map commands hold while slots wait for them.
     fn give_slots(&mut self, all: bool) {
@@ -401,70 +380,5 @@ impl Device {
             self.activate(set);
             self.wake_passed();
         }
-    }
-
-    #[inline]
-    pub(super) fn take_slot(&mut self, set: SetId) {
-        self.sets.take_slot(set);
-        let (now, request) = (self.now, self.sets[set].owner());
-        self.host[request].first_slot.get_or_insert(now);
-    }
-
-    /// A set may go on, and then whoever waited for what it does at once.
-    pub(super) fn activate(&mut self, set: SetId) {
-        self.go_on(set);
-        self.wake_due();
-    }
-
-    /// A set may go on: its command waits in a queue, or for another set, or there is none left.
-    ///
-    /// An access of the buffer or the link that takes no time is over before this returns. The
-    /// sets that waited for it are then due in the ready list: [`Self::wake_due`] must follow. They
-    /// are not woken in here, because each may in turn end at once what the next one waits for: a
-    /// row of writes of one unit would take a frame of the stack for each.
-    pub(super) fn go_on(&mut self, set: SetId) {
-        if self.sets.is_blocked(set) {
-            return self.ledger().enter(set, Mode::Waiting);
-        }
-        if self.sets.is_over(set) {
-            return self.complete_set(set);
-        }
-        match self.sets.stage(set) {
-            Stage::Buffer => self.use_buffer(set),
-            Stage::Link => self.use_link(set),
-            Stage::Barrier => self.barrier_over(set),
-            _ => self.enqueue(set),
-        }
-    }
-
-    /// A barrier, the last command of its set, is not blocked, and so it is over. The sets that
-    /// waited for it are woken by [`Self::wake_passed`].
-    fn barrier_over(&mut self, set: SetId) {
-        self.ledger().close_and_rest(set);
-        if self.sets[set].request.is_none() && self.ftl.spans_planes() {
-            self.let_ftl(|ftl, lent| ftl.gate_opens(set, lent));
-        }
-        self.sets.complete_and_list(set);
-        // The flush behind a flush goes on next, as if it had waited for the same changes itself.
-        let request = self.sets[set].request;
-        self.work.ready_is_due |= request.is_some_and(|request| self.host[request].is_flush());
-        self.ledger().charge_passed();
-        self.complete_set(set);
-    }
-
-    /// Wakes the sets of the ready list where an access has ended since the last time.
-    pub(super) fn wake_due(&mut self) {
-        if self.work.ready_is_due {
-            self.wake_passed();
-        }
-    }
-
-    /// Drains the ready list: wakes the sets that waited for barriers, and for accesses that are
-    /// over. Those that a woken set lets pass come next, before the others.
-    pub(super) fn wake_passed(&mut self) {
-        while let Some(set) = self.sets.next_ready() {
-            self.wake(set);
-        }
-        self.work.ready_is_due = false;
     }
 }

@@ -1,15 +1,13 @@
 //! Completion: effects of a command, the next command of its set, whoever waited, the request.
 
 use super::Device;
-use crate::account::{Answer, queue_wait};
 use crate::config::ReadAllocate;
-use crate::handle::{LineId, RequestId, SetId};
-use crate::observe::{RequestAnswered, RequestDone};
+use crate::handle::SetId;
 use crate::random::TurnedBits;
-use crate::sets::{Mode, Operation, Set, Stage};
+use crate::sets::{Operation, Set, Stage};
 use flashyard_core::command::Op;
 use flashyard_core::policy::Happened;
-use flashyard_core::units::{DieId, Lpn};
+use flashyard_core::units::DieId;
 
 impl Device {
     /// An operation is over: all its effects, then whoever goes on.
@@ -125,13 +123,6 @@ impl Device {
         }
     }
 
-    /// Something that a set waited for is over. [`Self::wake_due`] must follow.
-    pub(super) fn wake(&mut self, set: SetId) {
-        if self.sets[set].mode == Mode::Waiting {
-            self.go_on(set);
-        }
-    }
-
     /// What a command changes when it completes.
     fn take_effect(&mut self, set: SetId) {
         let state = &self.sets[set];
@@ -201,147 +192,5 @@ impl Device {
         if counts {
             self.account.change_committed();
         }
-    }
-
-    /// The block that a trim names has been erased by the change `number`.
-    pub(super) fn block_trimmed(&mut self, set: SetId, number: u64) {
-        if self.account.is_checked() {
-            let state = &self.sets[set];
-            let (first, order) = (state.lpn.get(), state.order);
-            for unit in first..first + self.settings.geometry.units_per_block() {
-                self.account.trimmed(order, Lpn::new(unit), number);
-            }
-        }
-        self.account.change_committed();
-    }
-
-    /// Every command of a set is over.
-    pub(super) fn complete_set(&mut self, set: SetId) {
-        let Set { request: handle, charge, trims, changes, .. } = self.sets[set];
-        let line = self.sets[set].buffered.take();
-        if let Some(line) = line {
-            self.flush_over(set, line);
-        }
-        let Some(handle) = handle else {
-            if !changes {
-                self.account.own_work_over();
-            }
-            if self.account.is_followed() {
-                self.tell_set_over(set, line);
-            }
-            self.sets.remove(set);
-            return self.release_charge(charge);
-        };
-        self.ledger().close_segment(set);
-        if self.account.is_followed() {
-            self.tell_set_over(set, line);
-        }
-        if self.host[handle].pages > 0 {
-            if trims && !self.ftl.is_raw() {
-                self.commit_trim(set);
-            }
-            if changes {
-                self.sets.unlist_change(set);
-            }
-            self.sets.drop_slot(set);
-            self.sets.unlist_by_lpn(set);
-            self.host.access_ends();
-        } else if self.host[handle].is_flush() {
-            self.sets.unlist_change(set);
-        }
-        self.sets.remove(set);
-        let state = &mut self.sets[set];
-        state.request = None;
-        state.changes = false;
-        let track = self.sets.track(set);
-        if self.host[handle].set_over(track.own, &track.parts) {
-            self.answer(handle);
-        }
-    }
-
-    /// Tells observers that a set is over, and whether that frees the line that it has flushed.
-    #[cold]
-    fn tell_set_over(&mut self, set: SetId, line: Option<LineId>) {
-        let frees_line = line.is_some_and(|line| {
-            let line = self.line(line);
-            !line.is_dirty() && !line.is_flushing()
-        });
-        self.teller().tell_set_over(set, frees_line);
-    }
-
-    fn commit_trim(&mut self, set: SetId) {
-        let Set { lpn, superseded, .. } = self.sets[set];
-        if self.account.is_checked() {
-            let order = self.sets[set].order;
-            self.account.trimmed(order, lpn, self.sets.number(set));
-        }
-        if !superseded {
-            if self.account.follows_units() {
-                self.teller().tell_trimmed(set);
-            }
-            self.ftl.trim_over(set, &mut self.sets);
-            self.account.change_committed();
-            self.drop_buffered(lpn, self.sets.number(set));
-        }
-    }
-
-    /// All sets of a request are complete.
-    pub(super) fn answer(&mut self, handle: RequestId) {
-        let now = self.now;
-        let waits = self.host.sends_answer(handle, now);
-        self.link_carries(handle);
-        if waits {
-            return;
-        }
-        self.host.answered(handle, now);
-        let request = &self.host[handle];
-        if self.account.is_followed() {
-            self.account.tell(&RequestAnswered { order: request.order, at: now });
-        }
-        let answer = Answer {
-            order: request.order,
-            request: &request.request,
-            stream: self.host.stream_of(handle),
-            first_slot: request.first_slot,
-            own: request.own,
-            parts: &request.parts,
-        };
-        self.account.answered(&answer, now);
-        self.release_if_over(handle);
-    }
-
-    /// One piece of work charged to a request is over.
-    fn release_charge(&mut self, charge: Option<RequestId>) {
-        if let Some(request) = charge {
-            self.host[request].charges -= 1;
-            self.release_if_over(request);
-        }
-    }
-
-    /// Forgets a request once it is answered and nothing is charged to it any more.
-    #[inline]
-    fn release_if_over(&mut self, handle: RequestId) {
-        let request = &self.host[handle];
-        let Some(completion) = request.answered else { return };
-        if request.charges > 0 {
-            return;
-        }
-        if self.account.is_observed() {
-            let (work, energy_pj) = self.account.work_of(handle);
-            let event = RequestDone {
-                order: request.order,
-                request: request.request,
-                completion,
-                pages: request.pages,
-                fot_ns: request.fot.as_ns(),
-                queue_wait_ns: queue_wait(request.first_slot, request.request.arrival, completion),
-                own_ns: request.own.as_ns(),
-                parts: request.parts,
-                work,
-                energy_pj,
-            };
-            self.account.tell(&event);
-        }
-        self.host.close(handle);
     }
 }

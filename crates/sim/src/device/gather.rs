@@ -6,12 +6,12 @@
 //! the policy picks leads; the others of its kind on its die ride along, oldest first.
 
 use super::Device;
-use super::issue::Bound;
+use super::bind::Bound;
 use crate::config::MultiPlane;
 use crate::ftl::page_map::Owner;
 use crate::handle::SetId;
 use crate::metrics::counters::Padding;
-use crate::sets::{Mode, Stage};
+use crate::sets::{Mode, Place, Stage};
 use flashyard_core::command::Op;
 use flashyard_core::units::{DieId, Lpn, PlaneId, Ppn};
 
@@ -195,5 +195,32 @@ impl Device {
         self.board(set, ppn, heads_page);
         self.sets[*last].rider = Some(set);
         *last = set;
+    }
+
+    /// One more set's command is on the die: the first of its page, or one more unit of it.
+    #[inline]
+    fn board(&mut self, set: SetId, ppn: Option<Ppn>, heads_page: bool) {
+        self.ledger().enter(set, Mode::Running);
+        self.board_as(self.sets.stage(set), set, ppn, heads_page);
+    }
+
+    /// A command of this kind is on the die; its account has been told.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "compiled for a kind that is known")]
+    pub(super) fn board_as(
+        &mut self,
+        stage: Stage,
+        set: SetId,
+        ppn: Option<Ppn>,
+        heads_page: bool,
+    ) {
+        let page_codewords = if heads_page { self.codewords(set) } else { 0 };
+        let state = &mut self.sets[set];
+        (state.mode, state.place, state.started) = (Mode::Running, Place::Array, self.now);
+        (state.ppn, state.rider, state.page_codewords) = (ppn, None, page_codewords);
+        let lpn = state.lpn;
+        if stage == Stage::Read && self.sets.is_changed_before(lpn, self.sets.number(set)) {
+            self.account.data_hazard_ignored();
+        }
     }
 }

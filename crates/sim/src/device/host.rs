@@ -1,8 +1,11 @@
 //! The way of a request to the device, and timers.
 
 use super::Device;
+use crate::config::Acknowledge;
+use crate::error::SimError;
 use crate::handle::RequestId;
 use crate::host::Timer;
+use flashyard_core::request::{Flags, Request};
 
 impl Device {
     /// A request sets out for the device.
@@ -47,5 +50,32 @@ impl Device {
             }
             self.wake_due();
         }
+    }
+
+    /// A request of a stream arrives.
+    pub(super) fn request_arrives(
+        &mut self,
+        request: &Request,
+        lane: usize,
+    ) -> Result<(), SimError> {
+        let order = self.host.arrived();
+        SimError::check_arrival(request, order, self.settings.capacity_sectors())?;
+        let (first, pages) = self.settings.pages_of(request);
+        self.account.arrived(request, order, (first, pages), self.host.outstanding());
+        if self.account.is_checked() && self.buffer.is_some() {
+            let programmed = self.settings.keys.buffer.acknowledge == Acknowledge::Program;
+            self.account.asks(order, request, programmed || request.flags.has(Flags::FUA));
+        }
+        if self.account.is_checked() && self.host.notes_carried() {
+            let by_pages = self.host.carries_pages();
+            let bytes = self.settings.bytes_to_carry(request, (first, pages), by_pages);
+            self.account.must_carry(order, bytes);
+        }
+        let handle = self.host.open(request, first, pages);
+        self.account.request_opened(handle);
+        if self.host.submit(handle, lane, self.now) {
+            self.send(handle);
+        }
+        Ok(())
     }
 }

@@ -4,19 +4,9 @@ use super::Device;
 use crate::config::Transfer;
 use crate::handle::{RequestId, SetId};
 use crate::host::{Carried, Timer};
-use crate::sets::{Mode, Stage};
+use crate::sets::Mode;
 
 impl Device {
-    /// The current command of a set is the way over the link. [`Self::wake_due`] must follow.
-    pub(super) fn use_link(&mut self, set: SetId) {
-        if !self.sets[set].slotted {
-            self.take_slot(set);
-        }
-        if !self.crosses_link(set) {
-            self.link_passed(set);
-        }
-    }
-
     /// The data of a page access crosses the link from now on. Returns whether that takes time;
     /// [`Timer::Linked`] then says when it has.
     pub(super) fn crosses_link(&mut self, set: SetId) -> bool {
@@ -51,22 +41,5 @@ impl Device {
             self.account.carried(self.host[handle].order, bytes);
             self.account.link_carries(self.now, handle, (back, bytes), (from, until));
         }
-    }
-
-    /// The data of a page access has come over the link. [`Self::wake_due`] must follow.
-    pub(super) fn link_over(&mut self, set: SetId) {
-        if self.sets.stage(set) == Stage::Link {
-            self.link_passed(set);
-        } else {
-            self.ledger().enter(set, Mode::Buffered);
-            self.access(set);
-        }
-    }
-
-    fn link_passed(&mut self, set: SetId) {
-        self.ledger().close_and_rest(set);
-        self.sets.complete_and_list(set);
-        self.go_on(set);
-        self.work.ready_is_due = true;
     }
 }

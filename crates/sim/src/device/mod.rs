@@ -1,62 +1,79 @@
 //! The device: the only module that knows all parts.
 //!
-//! Life of a request: it arrives in the host queue; `admit` takes it, `translate` makes command
-//! sets of it, one a page access, `delays` finds what they wait for, and they get slots; `issue`
-//! places their commands in the queues of dies and starts them; `finish` completes them, commits
-//! the map and wakes whoever waited; `own` makes room; `explain` accounts for every nanosecond.
+//! Life of a request: it arrives in the host queue (`host`); `admit` takes it, `translate` makes
+//! command sets of it, one a page access, `delays` finds what they wait for, and they get slots;
+//! `queue` places their commands in the queues of dies; `dispatch` lets dies take them; `finish`
+//! ends them, commits the map and wakes whoever waited; `complete` answers the request.
 //!
-//! `step` is one instant of the event loop, `phase` the loop, and `host` the way of a request to
-//! the device and back.
+//! Files call each other from the top of this list to its bottom, never back:
+//!
+//! - `results`, `save`, `build`, `phase`: a device is made, runs phases, is saved and reported.
+//! - `upkeep`: work between phases.
+//! - `step`: one instant.
+//! - `host`, `array`: what is due at an instant, timers and dies.
+//! - `finish`, `dispatch`: operations end, and dies take commands. `dispatch` calls `start`,
+//!   `gather` and `bind`, which put an operation together, and `suspend`.
+//! - `admit`, `pages`, `drain`: what is started of requests, and of the write buffer.
+//! - `translate`, `buffered`, `access`: page accesses become command sets.
+//! - `live`: a set goes on, and what lets others go on.
+//! - `own`, `complete`, `flush`, `plan`, `buffer`, `link`: what a step does in a few rooms.
+//! - `delays`, `queue`: commands that wait for dies, and their ranks.
+//! - `bulk`, `time`: copies without events, and the account of time.
 
+mod access;
 mod admit;
-mod allocate;
 mod array;
+mod bind;
 mod buffer;
-mod buffer_contents;
-mod bus;
+mod buffered;
+mod build;
+mod bulk;
+mod complete;
 mod delays;
+mod dispatch;
+mod drain;
 mod finish;
 mod flush;
 mod gather;
 mod host;
-mod issue;
 mod link;
+mod live;
 mod own;
 mod pages;
+mod phase;
+mod plan;
+mod queue;
 mod results;
 mod save;
+mod start;
 mod step;
+mod suspend;
+mod time;
 mod translate;
 mod upkeep;
 
 use crate::account::Account;
 pub use crate::account::{PhaseReport, Share, Utilisation};
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, Line};
 use crate::check::Checker;
-use crate::config::{Acknowledge, InitialState, MapStore, PartialWrite, ReadAllocate, Settings};
+use crate::config::{InitialState, MapStore, ReadAllocate, Settings};
 pub use crate::error::{LAST_ARRIVAL, RunError, SimError};
 use crate::flash::Flash;
-use crate::ftl::planned::Planned;
-use crate::ftl::{Ftl, Todo};
-use crate::handle::{RequestId, SetId};
+use crate::ftl::{Charge, Ftl, Todo};
+use crate::handle::{LineId, RequestId, SetId};
 use crate::host::Host;
-use crate::initial::{self, progress::Building};
 use crate::ledger::{Ledger, Teller};
 use crate::metrics::counters::Phase;
 use crate::observe::Observer;
-use crate::parts::layer::Shape;
-use crate::parts::log::AnyLayer;
-use crate::parts::policy::{HostRule, Policy};
 pub use crate::phases::PhaseKeys;
 use crate::queues::Queues;
 use crate::random::BitErrors;
 use crate::sets::{Set, Sets, Stage};
 use crate::view::View;
 use delays::Split;
-use flashyard_core::request::{Flags, Request};
 use flashyard_core::units::{Lpn, PlaneId, Span, Time};
+pub(crate) use phase::Unmeasured;
 use std::fmt;
-pub(crate) use step::Unmeasured;
 pub use upkeep::Upkeep;
 
 /// The simulated device.
@@ -137,82 +154,6 @@ impl fmt::Debug for Device {
 }
 
 impl Device {
-    /// A device in its initial state, with the command policy that its settings name.
-    pub fn new(settings: &Settings) -> Self {
-        Self::with_policy(settings, Policy::of(settings))
-    }
-
-    /// A device in its initial state, which takes seconds for a large one; `tell` hears now and
-    /// then how far that is.
-    pub fn new_telling(settings: &Settings, tell: &mut dyn FnMut(Building)) -> Self {
-        let make = &mut |shape: &Shape| settings.keys.layer(shape);
-        Self::with_parts(settings, Policy::of(settings), make, tell)
-    }
-
-    /// A device in its initial state, with this command policy.
-    pub fn with_policy(settings: &Settings, policy: Policy) -> Self {
-        let make = &mut |shape: &Shape| settings.keys.layer(shape);
-        Self::with_parts(settings, policy, make, &mut |_| ())
-    }
-
-    /// A device in its initial state, with this command policy; `make` makes the translation layer
-    /// of a plane, where there are any, and `tell` hears how far it is.
-    fn with_parts(
-        settings: &Settings,
-        policy: Policy,
-        make: &mut dyn FnMut(&Shape) -> Option<AnyLayer>,
-        tell: &mut dyn FnMut(Building),
-    ) -> Self {
-        assert!(!settings.keys.is_disk(), "these are the settings of a disk");
-        let mut device = Self::fresh(settings, policy, Planned::new(settings, make));
-        let made = initial::device::make_telling(settings, &mut device.ftl, tell);
-        device.account.initial_made(made);
-        if settings.keys.ftl.partial_write == PartialWrite::Bitmap {
-            device.ftl.cover_written(settings.exported_units, settings.geometry.unit_sectors());
-        }
-        device.fill_buffer();
-        device
-    }
-
-    /// A device that nothing was ever written to.
-    fn fresh(settings: &Settings, policy: Policy, planned: Option<Box<Planned>>) -> Self {
-        let host_policy = HostRule::of(&settings.keys);
-        let by_pages = host_policy.by_pages();
-        let gathers = settings.geometry.program_units() > 1
-            || settings.geometry.planes * settings.geometry.joined > 1;
-        let buffer = Buffer::new(settings, by_pages);
-        let host = Host::new(settings, host_policy);
-        let flash = Flash::new(settings);
-        let (geometry, queue) = (&settings.geometry, &settings.keys.queue);
-        Self {
-            settings: settings.clone(),
-            now: Time::ZERO,
-            sets: Sets::new(geometry, queue, flash.nominal(), gathers || by_pages),
-            queues: Queues::new(settings, policy),
-            flash,
-            ftl: Ftl::new(settings, planned),
-            short_road: false,
-            admits_reads: false,
-            full_way: false,
-            buffer,
-            host,
-            account: Account::new(settings),
-            gathers,
-            follows_states: settings.keys.follows_states(),
-            copies_in_bulk: false,
-            bit_errors: match settings.keys.nand.bit_errors_ppb {
-                0 => None,
-                rate => Some(BitErrors::new(rate)),
-            },
-            split: Split::default(),
-            work: Work {
-                fot_by_die: vec![Span::ZERO; settings.geometry.dies() as usize],
-                ..Work::default()
-            },
-            failed: None,
-        }
-    }
-
     /// Calls `observer` for every event of the run.
     pub fn observe(&mut self, mut observer: Box<dyn Observer>) {
         if observer.follows_units() {
@@ -250,7 +191,7 @@ impl Device {
 
     /// Opens the short road, where nobody watches and the device has nothing that its steps leave
     /// out. What takes it leaves what it would leave on the full way.
-    pub(super) fn find_short_road(&mut self) {
+    fn find_short_road(&mut self) {
         self.short_road = !self.full_way
             && !self.account.is_watched()
             && self.bit_errors.is_none()
@@ -284,37 +225,6 @@ impl Device {
         self.ftl.preload_map(&lines).map_err(SimError::InitialLines)
     }
 
-    /// A request of a stream arrives.
-    fn request_arrives(&mut self, request: &Request, lane: usize) -> Result<(), SimError> {
-        let order = self.host.arrived();
-        SimError::check_arrival(request, order, self.settings.capacity_sectors())?;
-        let (first, pages) = self.settings.pages_of(request);
-        self.account.arrived(request, order, (first, pages), self.host.outstanding());
-        if self.account.is_checked() && self.buffer.is_some() {
-            let programmed = self.settings.keys.buffer.acknowledge == Acknowledge::Program;
-            self.account.asks(order, request, programmed || request.flags.has(Flags::FUA));
-        }
-        if self.account.is_checked() && self.host.notes_carried() {
-            let by_pages = self.host.carries_pages();
-            let bytes = self.settings.bytes_to_carry(request, (first, pages), by_pages);
-            self.account.must_carry(order, bytes);
-        }
-        let handle = self.host.open(request, first, pages);
-        self.account.request_opened(handle);
-        if self.host.submit(handle, lane, self.now) {
-            self.send(handle);
-        }
-        Ok(())
-    }
-
-    const fn phase(&self) -> Phase {
-        match (self.host.outstanding(), self.host.is_exhausted()) {
-            (0, true) => Phase::Post,
-            (0, false) => Phase::Idle,
-            _ => Phase::Foreground,
-        }
-    }
-
     /// What a host policy sees.
     fn view(&self) -> View<'_> {
         View {
@@ -345,6 +255,14 @@ impl Device {
     fn teller(&mut self) -> Teller<'_> {
         let Self { now, sets, flash, account, queues, ftl, .. } = self;
         Teller { ledger: Ledger { now: *now, sets, flash, account }, queues, ftl }
+    }
+
+    const fn phase(&self) -> Phase {
+        match (self.host.outstanding(), self.host.is_exhausted()) {
+            (0, true) => Phase::Post,
+            (0, false) => Phase::Idle,
+            _ => Phase::Foreground,
+        }
     }
 
     /// Adds a set with these commands.
@@ -383,5 +301,48 @@ impl Device {
             self.work.grow(sets);
             self.split.grow(sets);
         }
+    }
+
+    fn write_buffer(&self) -> &Buffer {
+        self.buffer.as_ref().expect("there is a buffer")
+    }
+
+    fn write_buffer_mut(&mut self) -> &mut Buffer {
+        self.buffer.as_mut().expect("there is a buffer")
+    }
+
+    /// A line of the buffer.
+    fn line(&self, line: LineId) -> &Line {
+        &self.write_buffer().lines()[line]
+    }
+
+    /// The lines that a unit is programmed with: of its plane and frontier.
+    fn group_of(&self, lpn: Lpn, stream: u8) -> u32 {
+        self.write_buffer().group_of(self.ftl.plane_of_lpn(lpn), stream)
+    }
+
+    /// Calls `visit` with every set that an operation serves.
+    #[inline]
+    fn for_riders(&mut self, leader: Option<SetId>, mut visit: impl FnMut(&mut Self, SetId)) {
+        let mut next = leader;
+        while let Some(set) = next {
+            next = self.sets[set].rider;
+            visit(self, set);
+        }
+    }
+
+    /// The request that work is charged to, with its order.
+    fn charge_of(&self, request: Option<RequestId>) -> Charge {
+        request.map(|request| (request, self.host[request].order))
+    }
+
+    /// The order of arrival of a request that is not over.
+    fn live_order(&self, charge: Charge) -> Option<u64> {
+        self.order_of(charge.and_then(|request| self.host.live(request)))
+    }
+
+    /// The order of arrival of a request.
+    fn order_of(&self, request: Option<RequestId>) -> Option<u64> {
+        request.map(|request| self.host[request].order)
     }
 }

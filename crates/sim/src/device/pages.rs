@@ -3,6 +3,8 @@
 use super::Device;
 use crate::config::Admission;
 use crate::handle::RequestId;
+use flashyard_core::policy::FotSpan;
+use flashyard_core::units::Span;
 
 impl Device {
     /// Starts a page access of the request at `place`, or an earlier access of that page by another
@@ -61,5 +63,26 @@ impl Device {
     /// Whether a request is never started page by page.
     fn starts_whole(&self, handle: RequestId) -> bool {
         self.host[handle].request.starts_whole()
+    }
+
+    /// A request is started.
+    pub(super) fn begin_request(&mut self, handle: RequestId) {
+        if self.settings.keys.fot.span == FotSpan::LongestDie {
+            self.work.fot_by_die.fill(Span::ZERO);
+        }
+        self.sets.new_count();
+        self.host.start(handle);
+    }
+
+    /// Counts and hands on what the last `count` sets of a request wait for; no other set has begun
+    /// to wait for a slot behind them.
+    pub(super) fn rank_new(&mut self, handle: RequestId, count: u32) {
+        let split = self.host[handle].translated > count;
+        let mut new = std::mem::take(&mut self.work.added);
+        new.extend(self.sets.newest_slotless(count));
+        self.count_fot(handle, &new);
+        self.hand_on_ranks(&new, split.then_some(handle));
+        new.clear();
+        self.work.added = new;
     }
 }

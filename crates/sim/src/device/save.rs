@@ -7,7 +7,7 @@
 //! another interface, other times.
 
 use super::Device;
-use super::results::ftl_figures;
+use super::time::ftl_figures;
 use crate::buffer::{Line, Saving};
 use crate::config::{InitialBuffer, InitialState, Sections, Settings, show_value};
 use crate::ftl::planned::Planned;
@@ -24,6 +24,41 @@ const VERSION: u32 = 14;
 /// Sections whose keys must agree, and single keys.
 const SHAPE: [&str; 6] =
     ["geometry", "map", "ftl", "nand.bits_per_cell", "nand.one_shot", "nand.factory_bad_percent"];
+
+/// The keys that must agree, a line each.
+fn shape(settings: &Settings) -> String {
+    let mut text = String::new();
+    let planned = settings.keys.plans();
+    let scheme = format!("ftl.{}", settings.keys.scheme_name());
+    for (section, keys, _) in settings.keys.sections() {
+        for key in keys {
+            let path = format!("{section}.{}", key.name);
+            let of_layers = section == scheme || path == "nand.program_order";
+            let shapes = SHAPE.contains(&section.as_ref()) || SHAPE.contains(&path.as_str());
+            if !(shapes || planned && of_layers) {
+                continue;
+            }
+            let value = settings.keys.get(&section, key.name).expect("a listed key has a value");
+            let value = show_value(&key.kind, value);
+            text += &format!("{path} = {value}\n");
+        }
+    }
+    text
+}
+
+fn agree(saved: &str, wanted: &str) -> Result<(), RestoreError> {
+    let (mut saved, mut wanted) = (saved.lines(), wanted.lines());
+    loop {
+        match (saved.next(), wanted.next()) {
+            (None, None) => return Ok(()),
+            (saved, wanted) if saved == wanted => {}
+            (saved, wanted) => {
+                let line = |line: Option<&str>| line.unwrap_or("nothing").to_string();
+                return Err(RestoreError::Settings { saved: line(saved), wanted: line(wanted) });
+            }
+        }
+    }
+}
 
 impl Device {
     /// Whether [`Self::save`] can save it: not where a user's own translation layer cannot be
@@ -161,40 +196,5 @@ impl Device {
         }
         self.host.load_sleep(from, self.now)?;
         self.account.load(from, &ftl_figures(&self.ftl))
-    }
-}
-
-/// The keys that must agree, a line each.
-fn shape(settings: &Settings) -> String {
-    let mut text = String::new();
-    let planned = settings.keys.plans();
-    let scheme = format!("ftl.{}", settings.keys.scheme_name());
-    for (section, keys, _) in settings.keys.sections() {
-        for key in keys {
-            let path = format!("{section}.{}", key.name);
-            let of_layers = section == scheme || path == "nand.program_order";
-            let shapes = SHAPE.contains(&section.as_ref()) || SHAPE.contains(&path.as_str());
-            if !(shapes || planned && of_layers) {
-                continue;
-            }
-            let value = settings.keys.get(&section, key.name).expect("a listed key has a value");
-            let value = show_value(&key.kind, value);
-            text += &format!("{path} = {value}\n");
-        }
-    }
-    text
-}
-
-fn agree(saved: &str, wanted: &str) -> Result<(), RestoreError> {
-    let (mut saved, mut wanted) = (saved.lines(), wanted.lines());
-    loop {
-        match (saved.next(), wanted.next()) {
-            (None, None) => return Ok(()),
-            (saved, wanted) if saved == wanted => {}
-            (saved, wanted) => {
-                let line = |line: Option<&str>| line.unwrap_or("nothing").to_string();
-                return Err(RestoreError::Settings { saved: line(saved), wanted: line(wanted) });
-            }
-        }
     }
 }

@@ -1,8 +1,7 @@
 //! Upkeep: work between phases or after the run, on every plane, to its end.
 
 use super::{Device, SimError};
-use crate::phases::Machine;
-use flashyard_core::units::Time;
+use flashyard_core::units::{MapPage, Time};
 
 /// Work that nobody has asked for yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +19,28 @@ pub enum Upkeep {
 }
 
 impl Device {
+    /// Work that no request asks for begins: a device that sleeps wakes first.
+    fn be_awake(&mut self) {
+        let awake = self.host.wake(self.now);
+        if awake > self.now {
+            self.begin_instant(awake);
+        } else if self.follows_states {
+            self.time_passes(self.now);
+        }
+    }
+
+    /// Does the device's own work to its end. Nothing arrives meanwhile.
+    fn drain(&mut self) -> Result<(), SimError> {
+        self.copies_in_bulk = self.may_copy_in_bulk();
+        self.end_instant()?;
+        while let Some(now) = self.next_instant(Time::MAX, Time::MAX) {
+            self.begin_instant(now);
+            self.end_instant()?;
+        }
+        assert_eq!(self.sets.live(), 0, "own work waits for what never comes");
+        Ok(())
+    }
+
     /// Does a kind of upkeep to its end. No request may be outstanding. What it does counts as work
     /// after the last request, charged to nobody.
     pub fn upkeep(&mut self, work: Upkeep) -> Result<(), SimError> {
@@ -38,16 +59,6 @@ impl Device {
         self.see_accesses();
         self.account.end_maintenance(start, self.now);
         Ok(())
-    }
-
-    /// Ends the jobs that pacing has left to rest, at the end of a phase.
-    pub(super) fn end_resting_jobs(&mut self) -> Result<(), SimError> {
-        self.be_awake();
-        let mut goes_on = false;
-        for plane in self.ftl.planes() {
-            goes_on |= self.let_ftl(|ftl, lent| ftl.end_resting_job(plane, lent));
-        }
-        if goes_on { self.drain() } else { Ok(()) }
     }
 
     /// Merges every log block, piece by piece on all planes.
@@ -89,15 +100,26 @@ impl Device {
         Ok(())
     }
 
-    /// Does the device's own work to its end. Nothing arrives meanwhile.
-    pub(super) fn drain(&mut self) -> Result<(), SimError> {
-        self.copies_in_bulk = self.may_copy_in_bulk();
-        self.end_instant()?;
-        while let Some(now) = self.next_instant(Time::MAX, Time::MAX) {
-            self.begin_instant(now);
-            self.end_instant()?;
+    /// Writes every map page back of which something is dirty, in ascending order, as many at a
+    /// time as there are planes; what that makes dirty behind it stays so.
+    fn flush_map(&mut self) -> Result<(), SimError> {
+        let mut from = MapPage::new(0);
+        while let Some(next) = self.let_ftl(|ftl, lent| ftl.flush_map(from, lent)) {
+            from = next;
+            if self.sets.live() >= self.settings.geometry.all_planes() {
+                self.drain()?;
+            }
         }
-        assert_eq!(self.sets.live(), 0, "own work waits for what never comes");
-        Ok(())
+        self.drain()
+    }
+
+    /// Ends the jobs that pacing has left to rest, at the end of a phase.
+    pub(super) fn end_resting_jobs(&mut self) -> Result<(), SimError> {
+        self.be_awake();
+        let mut goes_on = false;
+        for plane in self.ftl.planes() {
+            goes_on |= self.let_ftl(|ftl, lent| ftl.end_resting_job(plane, lent));
+        }
+        if goes_on { self.drain() } else { Ok(()) }
     }
 }

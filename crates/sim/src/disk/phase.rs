@@ -108,12 +108,12 @@ impl Machine for Disk {
         Time::MAX
     }
 
-    fn next_instant(&mut self, others: Time, until: Time) -> Option<Time> {
+    fn next(&mut self, others: Time, until: Time) -> Option<Time> {
         let now = self.due().min(others);
         (now <= until && now < Time::MAX).then_some(now)
     }
 
-    fn begin_instant(&mut self, now: Time) {
+    fn begins(&mut self, now: Time) {
         self.time_passes(now);
         if self.arm.due() <= now {
             self.arm_over();
@@ -124,7 +124,7 @@ impl Machine for Disk {
         self.timers_go_off();
     }
 
-    fn end_instant(&mut self) -> Result<(), SimError> {
+    fn ends(&mut self) -> Result<(), SimError> {
         self.controller_begins();
         self.arm_begins();
         Ok(())

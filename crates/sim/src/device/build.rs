@@ -1,12 +1,108 @@
-//! What the write buffer holds before the run.
+//! Making a device: in its initial state, with what the write buffer holds before the run.
 
-use super::{Device, SimError};
-use crate::buffer::Lines;
-use crate::config::{InitialBuffer, InitialState, PartialWrite};
-use crate::initial::{self, random::Random};
-use flashyard_core::units::Lpn;
+use super::delays::Split;
+use super::{Device, SimError, Work};
+use crate::account::Account;
+use crate::buffer::{Buffer, Lines};
+use crate::config::{InitialBuffer, InitialState, PartialWrite, Settings};
+use crate::flash::Flash;
+use crate::ftl::Ftl;
+use crate::ftl::planned::Planned;
+use crate::host::Host;
+use crate::initial::progress::Building;
+use crate::initial::random::Random;
+use crate::initial;
+use crate::parts::layer::Shape;
+use crate::parts::log::AnyLayer;
+use crate::parts::policy::{HostRule, Policy};
+use crate::queues::Queues;
+use crate::random::BitErrors;
+use crate::sets::Sets;
+use flashyard_core::units::{Lpn, Span, Time};
+
+/// Lines that hold nothing.
+fn untouched(lines: &Lines) -> u32 {
+    let clean = lines.clean_lines().count();
+    lines.free_lines() - u32::try_from(clean).expect("a part of the lines")
+}
 
 impl Device {
+    /// A device in its initial state, with the command policy that its settings name.
+    pub fn new(settings: &Settings) -> Self {
+        Self::with_policy(settings, Policy::of(settings))
+    }
+
+    /// A device in its initial state, which takes seconds for a large one; `tell` hears now and
+    /// then how far that is.
+    pub fn new_telling(settings: &Settings, tell: &mut dyn FnMut(Building)) -> Self {
+        let make = &mut |shape: &Shape| settings.keys.layer(shape);
+        Self::with_parts(settings, Policy::of(settings), make, tell)
+    }
+
+    /// A device in its initial state, with this command policy.
+    pub fn with_policy(settings: &Settings, policy: Policy) -> Self {
+        let make = &mut |shape: &Shape| settings.keys.layer(shape);
+        Self::with_parts(settings, policy, make, &mut |_| ())
+    }
+
+    /// A device in its initial state, with this command policy; `make` makes the translation layer
+    /// of a plane, where there are any, and `tell` hears how far it is.
+    fn with_parts(
+        settings: &Settings,
+        policy: Policy,
+        make: &mut dyn FnMut(&Shape) -> Option<AnyLayer>,
+        tell: &mut dyn FnMut(Building),
+    ) -> Self {
+        assert!(!settings.keys.is_disk(), "these are the settings of a disk");
+        let mut device = Self::fresh(settings, policy, Planned::new(settings, make));
+        let made = initial::device::make_telling(settings, &mut device.ftl, tell);
+        device.account.initial_made(made);
+        if settings.keys.ftl.partial_write == PartialWrite::Bitmap {
+            device.ftl.cover_written(settings.exported_units, settings.geometry.unit_sectors());
+        }
+        device.fill_buffer();
+        device
+    }
+
+    /// A device that nothing was ever written to.
+    fn fresh(settings: &Settings, policy: Policy, planned: Option<Box<Planned>>) -> Self {
+        let host_policy = HostRule::of(&settings.keys);
+        let by_pages = host_policy.by_pages();
+        let gathers = settings.geometry.program_units() > 1
+            || settings.geometry.planes * settings.geometry.joined > 1;
+        let buffer = Buffer::new(settings, by_pages);
+        let host = Host::new(settings, host_policy);
+        let flash = Flash::new(settings);
+        let (geometry, queue) = (&settings.geometry, &settings.keys.queue);
+        Self {
+            settings: settings.clone(),
+            now: Time::ZERO,
+            sets: Sets::new(geometry, queue, flash.nominal(), gathers || by_pages),
+            queues: Queues::new(settings, policy),
+            flash,
+            ftl: Ftl::new(settings, planned),
+            short_road: false,
+            admits_reads: false,
+            full_way: false,
+            buffer,
+            host,
+            account: Account::new(settings),
+            gathers,
+            follows_states: settings.keys.follows_states(),
+            copies_in_bulk: false,
+            bit_errors: match settings.keys.nand.bit_errors_ppb {
+                0 => None,
+                rate => Some(BitErrors::new(rate)),
+            },
+            split: Split::default(),
+            work: Work {
+                fot_by_die: vec![Span::ZERO; settings.geometry.dies() as usize],
+                ..Work::default()
+            },
+            failed: None,
+        }
+    }
+
     /// Adds a unit as a write would, that came before all others and that nobody is charged for.
     fn add_dirty(&mut self, lpn: Lpn) {
         let (sectors, group) = (self.write_buffer().unit_range(), self.group_of(lpn, 0));
@@ -18,7 +114,7 @@ impl Device {
     }
 
     /// Fills the buffer of a new device as its keys ask.
-    pub(super) fn fill_buffer(&mut self) {
+    fn fill_buffer(&mut self) {
         if self.buffer.is_none() {
             return;
         }
@@ -108,10 +204,4 @@ impl Device {
         self.account.adopt_buffer(self.buffer.iter().flat_map(|buffer| buffer.contents()));
         Ok(())
     }
-}
-
-/// Lines that hold nothing.
-fn untouched(lines: &Lines) -> u32 {
-    let clean = lines.clean_lines().count();
-    lines.free_lines() - u32::try_from(clean).expect("a part of the lines")
 }

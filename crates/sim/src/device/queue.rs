@@ -1,30 +1,17 @@
-//! From queues to dies: placement, dispatch, late binding of pages, the room rule.
+//! Commands that wait for dies: placement in queues, and which one a die takes next.
 
 #![expect(
     clippy::inline_always,
     reason = "a step of each command; a call costs as much as it does"
 )]
 
-use super::{Device, SimError};
-use crate::flash::Accepts;
-use crate::ftl::{Binding, NandRule};
+use super::Device;
+use crate::config::ReadAllocate;
 use crate::handle::{RequestId, SetId};
 use crate::sets::{Mode, Place, Stage};
 use flashyard_core::command::{Op, Purpose, StreamId};
 use flashyard_core::policy::{CommandPolicy, CommandView, Placement, RequestView};
-use flashyard_core::units::{DieId, PlaneId, Ppn, Span, Time};
-
-/// What a command that is about to start gets.
-pub(super) enum Bound {
-    /// The page that it works on; none for a read of a never-written page.
-    Page(Option<Ppn>),
-    /// No page: the plane has no room for a program.
-    NoRoom,
-    /// No page: the run has failed.
-    Refused,
-    /// The data has moved to this plane of another die.
-    Elsewhere(PlaneId),
-}
+use flashyard_core::units::{DieId, PlaneId, Span, Time};
 
 /// The stream of a command of a set that works for `stream`.
 #[inline(always)]
@@ -183,7 +170,7 @@ impl Device {
 
     /// Takes the current command of a set, which waits for this die, out of its queue.
     #[inline(always)]
-    fn leave_queue(&mut self, set: SetId, die: DieId) -> Option<Time> {
+    pub(super) fn leave_queue(&mut self, set: SetId, die: DieId) -> Option<Time> {
         if self.gathers {
             self.queues.unlist(set, self.sets.plane(set), self.sets.stage(set));
         }
@@ -191,7 +178,7 @@ impl Device {
     }
 
     /// Whether the current command of a set reads, and waits in a queue of requests.
-    fn is_read_of_request(&self, set: SetId) -> bool {
+    pub(super) fn is_read_of_request(&self, set: SetId) -> bool {
         !self.sets[set].in_gc_queue && self.sets.stage(set).op() == Op::Read
     }
 
@@ -217,104 +204,6 @@ impl Device {
         self.queues.is_empty(die)
             && !self.flash.has_requests()
             && !self.flash.operation(die, Place::Suspended).serves()
-    }
-
-    /// Idle dies take commands, in ascending order.
-    pub(super) fn dispatch_stirred(&mut self) {
-        if let Some(dies) = self.flash.gate() {
-            return self.dispatch_in_order(dies);
-        }
-        loop {
-            while let Some(die) = self.queues.take_stirred() {
-                self.dispatch(die);
-            }
-            if !self.flash.limits_power() {
-                break;
-            }
-            // A die that is served may stir others even where it finds too little power itself.
-            let left = self.serve_line();
-            if !left && !self.queues.has_stirred() {
-                break;
-            }
-        }
-    }
-
-    /// A die takes a command if it can, and looks at the one behind any that cannot run now.
-    pub(super) fn dispatch(&mut self, die: DieId) {
-        while self.failed.is_none() && self.dispatch_next(die) {}
-    }
-
-    /// A die takes the command that comes next if it can. Returns whether that goes elsewhere, so
-    /// that another one comes next.
-    pub(super) fn dispatch_next(&mut self, die: DieId) -> bool {
-        let accepts = self.flash.accepts(die);
-        if matches!(accepts, Accepts::Nothing) {
-            self.suspend_if_asked(die);
-            return false;
-        }
-        let next = self.next_command(die);
-        if matches!(accepts, Accepts::ReadsOfRequests)
-            && !next.is_some_and(|set| self.is_read_of_request(set))
-        {
-            if self.flash.can_resume(die) {
-                self.resume(die);
-            }
-            return false;
-        }
-        let Some(set) = next else { return false };
-        let op = self.sets.stage(set).op();
-        if (matches!(accepts, Accepts::Reads) && op != Op::Read)
-            || (self.flash.limits_power() && !self.has_power(die, op))
-        {
-            return false;
-        }
-        match self.bind(set, die) {
-            Bound::Page(ppn) => {
-                self.leave_queue(set, die);
-                if !self.short_road {
-                    self.leaves_for_die(set, true);
-                }
-                if self.ftl.is_paced() {
-                    let ends = self.sets[set].in_gc_queue || !self.queues.has_gc(die);
-                    self.ftl.note_turn(die, ends);
-                }
-                self.start(set, die, ppn);
-                self.suspend_if_asked(die);
-                false
-            }
-            Bound::NoRoom => {
-                self.wait_for_room(set);
-                true
-            }
-            Bound::Refused => false,
-            Bound::Elsewhere(plane) => {
-                self.follow(set, plane);
-                true
-            }
-        }
-    }
-
-    /// A die begins a command: limits of what waits for dies, and a policy with a state, are told.
-    /// `leads` is whether the die begins an operation for it.
-    pub(super) fn leaves_for_die(&mut self, set: SetId, leads: bool) {
-        if self.host.limits_dies() {
-            let state = &self.sets[set];
-            let ends = |_: &RequestId| self.sets.stage(set).ends_access();
-            if let Some(request) = state.request.filter(ends) {
-                self.host.left_die(request, state.lpn);
-            }
-        }
-        if self.queues.has_state() {
-            self.policy_sees_start(set, leads);
-        }
-    }
-
-    /// The operation of a die makes way for a read where that may be.
-    #[inline]
-    fn suspend_if_asked(&mut self, die: DieId) {
-        if self.flash.suspends() && self.flash.array_works(die) && !self.flash.is_reading(die) {
-            self.suspend_for_read(die);
-        }
     }
 
     /// The command that a die takes next.
@@ -344,47 +233,62 @@ impl Device {
         self.insert(set, die, &placement, in_gc_queue, true);
     }
 
-    /// The unit that a read would find now.
-    #[inline(always)]
-    pub(super) fn read_target(&self, set: SetId) -> Option<Ppn> {
-        let state = &self.sets[set];
-        match self.sets.stage(set) {
-            Stage::Read | Stage::OldRead => self.ftl.locate(state.lpn),
-            Stage::EvictRead | Stage::RewriteRead => self.ftl.locate_map(state.map_page),
-            Stage::Fetch => self.ftl.locate_entry(state.lpn),
-            Stage::CopyRead | Stage::MergeRead => state.source,
-            _ => None,
+    /// A command waits for a die from now on.
+    #[cold]
+    fn command_arrives(&mut self, set: SetId, die: DieId) {
+        let stage = self.sets.stage(set);
+        let bytes = self.flash.channel_bytes(stage, self.codewords(set));
+        self.flash.command_waits(die, stage.op(), bytes, self.now);
+        if self.flash.gate().is_some() {
+            self.queues.note_arrival(set);
         }
     }
 
-    /// Binds the page of a command that is about to start on a die.
-    #[inline(always)]
-    pub(super) fn bind(&mut self, set: SetId, die: DieId) -> Bound {
-        match self.sets.stage(set).op() {
-            Op::Read => {
-                let target = self.read_target(set).or_else(|| self.named_unit(set));
-                if !self.ftl.data_moves() {
-                    return Bound::Page(target);
-                }
-                match target.map(|ppn| self.settings.geometry.plane_of(ppn)) {
-                    Some(plane) if self.settings.geometry.die_of_plane(plane) != die => {
-                        Bound::Elsewhere(plane)
-                    }
-                    Some(plane) if !self.ftl.is_dynamic() => {
-                        self.shift(set, plane);
-                        Bound::Page(target)
-                    }
-                    _ => Bound::Page(target),
-                }
+    /// How many codewords of its mapping unit a command moves: of a host read whose unit does not
+    /// go into the write buffer those that it asks for, of anything else all of them.
+    #[inline]
+    pub(super) fn codewords(&self, set: SetId) -> u32 {
+        let of_unit = self.flash.codewords();
+        let whole = of_unit == 1
+            || self.sets.stage(set) != Stage::Read
+            || self.settings.keys.buffer.read_allocate != ReadAllocate::Never;
+        if whole { of_unit } else { self.codewords_asked(set, of_unit) }
+    }
+
+    /// How many of the codewords of its mapping unit a host read asks for, at least one.
+    fn codewords_asked(&self, set: SetId, of_unit: u32) -> u32 {
+        let state = &self.sets[set];
+        let asked = self.settings.covered(&self.host[state.owner()].request, state.lpn);
+        let sectors = u64::from(self.settings.geometry.unit_sectors() / of_unit);
+        let count = asked.end.div_ceil(sectors).saturating_sub(asked.start / sectors).max(1);
+        u32::try_from(count).expect("at most those of a unit")
+    }
+
+    #[inline]
+    pub(super) fn take_slot(&mut self, set: SetId) {
+        self.sets.take_slot(set);
+        let (now, request) = (self.now, self.sets[set].owner());
+        self.host[request].first_slot.get_or_insert(now);
+    }
+
+    /// A die begins a command: limits of what waits for dies, and a policy with a state, are told.
+    /// `leads` is whether the die begins an operation for it.
+    pub(super) fn leaves_for_die(&mut self, set: SetId, leads: bool) {
+        if self.host.limits_dies() {
+            let state = &self.sets[set];
+            let ends = |_: &RequestId| self.sets.stage(set).ends_access();
+            if let Some(request) = state.request.filter(ends) {
+                self.host.left_die(request, state.lpn);
             }
-            Op::Erase => Bound::Page(self.sets[set].ppn),
-            Op::Program => self.bind_program(set),
+        }
+        if self.queues.has_state() {
+            self.policy_sees_start(set, leads);
         }
     }
 
     /// A waiting read finds its data on another plane of its die. It keeps its place in the queue.
     #[cold]
-    fn shift(&mut self, set: SetId, plane: PlaneId) {
+    pub(super) fn shift(&mut self, set: SetId, plane: PlaneId) {
         let (old, stage) = (self.sets.plane(set), self.sets.stage(set));
         if old == plane {
             return;
@@ -394,41 +298,5 @@ impl Device {
             self.queues.list(set, plane, stage);
         }
         self.sets.move_to(set, plane);
-    }
-
-    /// The page that a read without translation names.
-    fn named_unit(&self, set: SetId) -> Option<Ppn> {
-        self.ftl.unit_named(self.sets[set].lpn)
-    }
-
-    fn bind_program(&mut self, set: SetId) -> Bound {
-        match self.ftl.bind_program(set, &self.sets) {
-            Binding::Page(ppn) => Bound::Page(Some(ppn)),
-            Binding::NewBlock(ppn) => {
-                let plane = self.sets.plane(set);
-                let charge = self.charge_of(self.sets[set].charge);
-                self.let_ftl(|ftl, lent| ftl.block_taken(plane, charge, lent));
-                Bound::Page(Some(ppn))
-            }
-            Binding::Full => Bound::NoRoom,
-            Binding::Broken(rule) => {
-                self.fail_program(set, rule);
-                Bound::Refused
-            }
-        }
-    }
-
-    /// A program breaks a rule of NAND.
-    #[cold]
-    fn fail_program(&mut self, set: SetId, rule: NandRule) {
-        let state = &self.sets[set];
-        let (ppn, geometry) = (Ppn::new(state.lpn.get()), &self.settings.geometry);
-        self.failed.get_or_insert(SimError::BrokenRule {
-            order: state.order,
-            die: geometry.die_of(ppn).get(),
-            block: geometry.block_of(ppn).get() % (geometry.planes * geometry.blocks_per_plane),
-            page: geometry.page_in_block(ppn),
-            rule,
-        });
     }
 }

@@ -1,0 +1,126 @@
+//! Plans of page accesses where there is a write buffer.
+//!
+//! A page access of the host begins with [`Stage::Buffer`] where the buffer serves it. A write puts
+//! its unit there as soon as a line is free, in the order of slots; answered from the buffer it is
+//! over then, else its own program follows.
+
+use super::Device;
+use crate::buffer::{Found, barrier_stage, latest_unput};
+use crate::config::PartialWrite;
+use crate::ftl::Plan;
+use crate::handle::{RequestId, SetId};
+use crate::sets::Stage;
+use flashyard_core::graph::EdgeKind;
+use flashyard_core::request::RequestOp;
+use flashyard_core::units::Lpn;
+
+impl Device {
+    /// Whether a page access needs its map entry before it can be translated: not where the buffer
+    /// alone serves it, whose flush looks it up.
+    pub(super) fn needs_entry(&self, handle: RequestId, op: RequestOp, lpn: Lpn) -> bool {
+        self.ftl.has_cache()
+            && (self.buffer.is_none()
+                || match op {
+                    RequestOp::Read => {
+                        matches!(
+                            self.find_read(handle, lpn),
+                            Found::Line(_, false) | Found::Nothing
+                        )
+                    }
+                    RequestOp::Write => self.settings.is_durable(self.host[handle].request.flags),
+                    RequestOp::Trim | RequestOp::Flush => true,
+                })
+    }
+
+    /// Whether a live change must be over, or put, before a write with a preflush begins.
+    pub(super) fn barrier_waits(&self) -> bool {
+        let keeps = self.settings.keeps_writes();
+        self.sets.changes().any(|change| barrier_stage(&self.sets, change, keeps).is_some())
+    }
+
+    /// The commands of a read or write of a page where there is a buffer.
+    pub(super) fn plan_buffered(
+        &mut self,
+        plan: &mut Plan,
+        handle: RequestId,
+        op: RequestOp,
+        lpn: Lpn,
+    ) {
+        if op == RequestOp::Read {
+            return self.plan_buffered_read(plan, handle, lpn);
+        }
+        if self.ftl.has_cache()
+            && let Some(write) = latest_unput(&self.sets, lpn)
+        {
+            // It may have map commands to do first.
+            plan.wait(write, self.sets.stage_index(write, Stage::Buffer), EdgeKind::Order);
+        }
+        plan.push(Stage::Buffer, self.ftl.plane_of_lpn(lpn));
+        let request = self.host[handle].request;
+        if self.settings.is_durable(request.flags) {
+            self.plan_write(plan, handle, lpn);
+        } else if self.settings.keys.ftl.partial_write == PartialWrite::Bitmap {
+            let covered = self.settings.covered(&request, lpn);
+            self.ftl.cover(lpn, covered);
+        }
+    }
+
+    /// A read gets what the buffer holds now; it waits with a write of its unit that waits for a
+    /// line.
+    fn plan_buffered_read(&mut self, plan: &mut Plan, handle: RequestId, lpn: Lpn) {
+        let plane = self.ftl.plane_of_lpn(lpn);
+        let access = (self.host[handle].order, self.host[handle].page);
+        let (line, enough) = match self.find_read(handle, lpn) {
+            Found::Write(write) => {
+                let version = self.sets.number(write);
+                plan.wait(write, self.sets.stage_index(write, Stage::Buffer), EdgeKind::Order);
+                let whole = self.writes_all(write, handle, lpn) || self.ftl.locate(lpn).is_none();
+                self.account.buffer_looked_up(whole);
+                self.account.buffer_read(access, lpn, version, false);
+                if whole {
+                    plan.push(Stage::Buffer, plane);
+                } else {
+                    self.plan_read(plan, lpn);
+                }
+                return;
+            }
+            Found::Nothing => {
+                self.account.buffer_looked_up(false);
+                return self.plan_read(plan, lpn);
+            }
+            Found::Line(line, enough) => (line, enough),
+        };
+        let found = self.write_buffer_mut().read(line);
+        let (version, of_flash) = (found.version, found.is_of_flash());
+        // What was never written needs no array.
+        let whole = enough || self.ftl.locate(lpn).is_none();
+        if of_flash {
+            self.account.allocated_read(access, lpn);
+        } else {
+            self.account.buffer_read(access, lpn, version, true);
+        }
+        self.account.buffer_looked_up(whole);
+        if whole {
+            plan.push(Stage::Buffer, plane);
+        } else {
+            self.plan_read(plan, lpn);
+        }
+    }
+
+    /// What the buffer has for a read, or is about to get.
+    fn find_read(&self, handle: RequestId, lpn: Lpn) -> Found {
+        let wanted = self.settings.covered(&self.host[handle].request, lpn);
+        self.write_buffer().find(lpn, &wanted, &self.sets)
+    }
+
+    /// Whether a write that is about to be put has all that a read wants. What the line of its unit
+    /// holds by now does not count, for it may be gone by then.
+    fn writes_all(&self, write: SetId, read: RequestId, lpn: Lpn) -> bool {
+        if self.settings.keys.ftl.partial_write == PartialWrite::Ignore {
+            return true;
+        }
+        let written = self.settings.covered(&self.host[self.sets[write].owner()].request, lpn);
+        let wanted = self.settings.covered(&self.host[read].request, lpn);
+        written.start <= wanted.start && wanted.end <= written.end
+    }
+}

@@ -1,0 +1,162 @@
+//! Dispatch: dies that may take a command look at what waits for them.
+
+#![expect(
+    clippy::inline_always,
+    reason = "a step of each command; a call costs as much as it does"
+)]
+
+use super::Device;
+use super::bind::Bound;
+use crate::flash::{Accepts, Power};
+use flashyard_core::command::Op;
+use flashyard_core::units::DieId;
+
+impl Device {
+    /// Idle dies take commands, in ascending order.
+    pub(super) fn dispatch_stirred(&mut self) {
+        if let Some(dies) = self.flash.gate() {
+            return self.dispatch_in_order(dies);
+        }
+        loop {
+            while let Some(die) = self.queues.take_stirred() {
+                self.dispatch(die);
+            }
+            if !self.flash.limits_power() {
+                break;
+            }
+            // A die that is served may stir others even where it finds too little power itself.
+            let left = self.serve_line();
+            if !left && !self.queues.has_stirred() {
+                break;
+            }
+        }
+    }
+
+    /// A die takes a command if it can, and looks at the one behind any that cannot run now.
+    pub(super) fn dispatch(&mut self, die: DieId) {
+        while self.failed.is_none() && self.dispatch_next(die) {}
+    }
+
+    /// A die takes the command that comes next if it can. Returns whether that goes elsewhere, so
+    /// that another one comes next.
+    fn dispatch_next(&mut self, die: DieId) -> bool {
+        let accepts = self.flash.accepts(die);
+        if matches!(accepts, Accepts::Nothing) {
+            self.suspend_if_asked(die);
+            return false;
+        }
+        let next = self.next_command(die);
+        if matches!(accepts, Accepts::ReadsOfRequests)
+            && !next.is_some_and(|set| self.is_read_of_request(set))
+        {
+            if self.flash.can_resume(die) {
+                self.resume(die);
+            }
+            return false;
+        }
+        let Some(set) = next else { return false };
+        let op = self.sets.stage(set).op();
+        if (matches!(accepts, Accepts::Reads) && op != Op::Read)
+            || (self.flash.limits_power() && !self.has_power(die, op))
+        {
+            return false;
+        }
+        match self.bind(set, die) {
+            Bound::Page(ppn) => {
+                self.leave_queue(set, die);
+                if !self.short_road {
+                    self.leaves_for_die(set, true);
+                }
+                if self.ftl.is_paced() {
+                    let ends = self.sets[set].in_gc_queue || !self.queues.has_gc(die);
+                    self.ftl.note_turn(die, ends);
+                }
+                self.start(set, die, ppn);
+                self.suspend_if_asked(die);
+                false
+            }
+            Bound::NoRoom => {
+                self.wait_for_room(set);
+                true
+            }
+            Bound::Refused => false,
+            Bound::Elsewhere(plane) => {
+                self.follow(set, plane);
+                true
+            }
+        }
+    }
+
+    /// The operation of a die makes way for a read where that may be.
+    #[inline]
+    fn suspend_if_asked(&mut self, die: DieId) {
+        if self.flash.suspends() && self.flash.array_works(die) && !self.flash.is_reading(die) {
+            self.suspend_for_read(die);
+        }
+    }
+
+    /// Whether a die has, or may take, the power of its next command; if not it stands in line.
+    fn has_power(&mut self, die: DieId, op: Op) -> bool {
+        match self.flash.power_for(die, op, self.now) {
+            Power::Granted => true,
+            Power::JoinsLine => {
+                self.account.power_awaited();
+                false
+            }
+            Power::InLine => false,
+        }
+    }
+
+    /// The dies in line for power take commands as far as it reaches. Returns whether any has left
+    /// the line.
+    fn serve_line(&mut self) -> bool {
+        let mut left = false;
+        while let Some(die) = self.flash.serve_first() {
+            self.dispatch(die);
+            if !self.flash.end_service() || self.failed.is_some() {
+                break;
+            }
+            // The die has begun an operation, or has none to begin now.
+            let waited = self.flash.leave_line(die, self.now);
+            self.power_granted(die, waited);
+            left = true;
+        }
+        left
+    }
+
+    /// Dies take commands in the order of their arrival, so many dies together.
+    #[cold]
+    fn dispatch_in_order(&mut self, dies: u32) {
+        let scopes = self.settings.geometry.dies() / dies;
+        loop {
+            let mut stirred = false;
+            while self.queues.take_stirred().is_some() {
+                stirred = true;
+            }
+            if !stirred {
+                return;
+            }
+            for scope in 0..scopes {
+                while self.failed.is_none() && self.dispatch_oldest(scope, scopes) {}
+            }
+        }
+    }
+
+    /// The oldest command that comes next at any die of a scope starts, if its die accepts it.
+    /// Returns whether another one comes next then.
+    fn dispatch_oldest(&mut self, scope: u32, scopes: u32) -> bool {
+        let mut oldest = None;
+        for die in (scope..self.settings.geometry.dies()).step_by(scopes as usize).map(DieId::new) {
+            if let Some(set) = self.next_command(die) {
+                let next = (self.queues.arrival(set), die);
+                oldest = Some(oldest.map_or(next, |first| next.min(first)));
+            }
+        }
+        let Some((_, die)) = oldest else { return false };
+        let accepts = matches!(self.flash.accepts(die), Accepts::Anything);
+        if accepts {
+            self.dispatch_next(die);
+        }
+        accepts
+    }
+}

@@ -1,0 +1,374 @@
+//! How a set goes on: its current command waits, takes a queue, the buffer or the link, or is over.
+//!
+//! Steps that let others go on call each other here and nowhere else. What they need of single
+//! rooms lies in files below, which call nothing of this one.
+
+use super::Device;
+use crate::buffer::ports::Direction;
+use crate::buffer::{Batch, FlushOutcome, Put};
+use crate::ftl::{Ftl, Lent, Todo};
+use crate::handle::{LineId, SetId};
+use crate::host::Timer;
+use crate::observe::FlushTrigger;
+use crate::sets::{Mode, Set, Stage};
+use flashyard_core::units::{Lpn, PlaneId, Span};
+
+impl Device {
+    /// The translation layer does a piece of work, and what that leaves to be done follows.
+    pub(super) fn let_ftl<T>(&mut self, work: impl FnOnce(&mut Ftl, &mut Lent<'_>) -> T) -> T {
+        let (answer, from) = self.ask_ftl(work);
+        self.carry_out(from);
+        answer
+    }
+
+    /// Does what is listed from a place on. What that leads to is listed behind it, and done and
+    /// taken off the list before the next.
+    pub(super) fn carry_out(&mut self, from: usize) {
+        let mut at = from;
+        while let Some(&todo) = self.work.todo.get(at) {
+            at += 1;
+            match todo {
+                Todo::Made { set, charge, plane, cause } => {
+                    self.own_set_made(set, charge, plane, cause);
+                }
+                Todo::GoOn(set) => self.activate(set),
+                Todo::Open(set) => self.open(set),
+                Todo::Rest(set, mode) => self.ledger().enter(set, mode),
+                Todo::Wait(set, stage, wait) => self.sets.connect(wait, set, stage),
+                Todo::HandOn(set) => self.hand_on_ranks(&[set], None),
+                Todo::Search(plane, span) => {
+                    self.host.timers.set(self.now.saturating_add(span), Timer::Search(plane));
+                }
+                Todo::Seek(set, span) => {
+                    self.host.timers.set(self.now.saturating_add(span), Timer::Sought(set));
+                }
+                Todo::Began(begun) => self.job_began(&begun),
+                Todo::GivenUp(valid, levels) => self.account.gc_given_up(valid, levels),
+                Todo::Merging { plane, kinds, charge } => {
+                    if self.account.is_followed() {
+                        let request = self.live_order(charge);
+                        self.teller().tell_merges(plane, kinds, request);
+                    }
+                }
+                Todo::Copied(set, copy) => self.unit_copied(set, &copy),
+                Todo::EntryMoved(lpn, cached) => {
+                    self.account.entry_changed(lpn);
+                    self.account.cached_entries_updated(cached.into());
+                }
+                Todo::EntriesCached(count) => self.account.cached_entries_updated(count),
+                Todo::Erased(set, erased) => self.block_erased(set, erased),
+            }
+        }
+        self.work.todo.truncate(from);
+    }
+
+    /// A gate or a search is over: its set goes on, and whoever waited for it.
+    pub(super) fn open(&mut self, set: SetId) {
+        self.activate(set);
+        self.wake_passed();
+    }
+
+    /// A set may go on, and then whoever waited for what it does at once.
+    pub(super) fn activate(&mut self, set: SetId) {
+        self.go_on(set);
+        self.wake_due();
+    }
+
+    /// A set may go on: its command waits in a queue, or for another set, or there is none left.
+    ///
+    /// An access of the buffer or the link that takes no time is over before this returns. The
+    /// sets that waited for it are then due in the ready list: [`Self::wake_due`] must follow. They
+    /// are not woken in here, because each may in turn end at once what the next one waits for: a
+    /// row of writes of one unit would take a frame of the stack for each.
+    fn go_on(&mut self, set: SetId) {
+        if self.sets.is_blocked(set) {
+            return self.ledger().enter(set, Mode::Waiting);
+        }
+        if self.sets.is_over(set) {
+            return self.complete_set(set);
+        }
+        match self.sets.stage(set) {
+            Stage::Buffer => self.use_buffer(set),
+            Stage::Link => self.use_link(set),
+            Stage::Barrier => self.barrier_over(set),
+            _ => self.enqueue(set),
+        }
+    }
+
+    /// Something that a set waited for is over. [`Self::wake_due`] must follow.
+    pub(super) fn wake(&mut self, set: SetId) {
+        if self.sets[set].mode == Mode::Waiting {
+            self.go_on(set);
+        }
+    }
+
+    /// Wakes the sets of the ready list where an access has ended since the last time.
+    pub(super) fn wake_due(&mut self) {
+        if self.work.ready_is_due {
+            self.wake_passed();
+        }
+    }
+
+    /// Drains the ready list: wakes the sets that waited for barriers, and for accesses that are
+    /// over. Those that a woken set lets pass come next, before the others.
+    pub(super) fn wake_passed(&mut self) {
+        while let Some(set) = self.sets.next_ready() {
+            self.wake(set);
+        }
+        self.work.ready_is_due = false;
+    }
+
+    /// A barrier, the last command of its set, is not blocked, and so it is over. The sets that
+    /// waited for it are woken by [`Self::wake_passed`].
+    fn barrier_over(&mut self, set: SetId) {
+        self.ledger().close_and_rest(set);
+        if self.sets[set].request.is_none() && self.ftl.spans_planes() {
+            self.let_ftl(|ftl, lent| ftl.gate_opens(set, lent));
+        }
+        self.sets.complete_and_list(set);
+        // The flush behind a flush goes on next, as if it had waited for the same changes itself.
+        let request = self.sets[set].request;
+        self.work.ready_is_due |= request.is_some_and(|request| self.host[request].is_flush());
+        self.ledger().charge_passed();
+        self.complete_set(set);
+    }
+
+    /// The current command of a set is an access to the buffer: it begins, or waits for a line.
+    /// [`Self::wake_due`] must follow.
+    fn use_buffer(&mut self, set: SetId) {
+        let Set { slotted, changes, request, .. } = self.sets[set];
+        if !slotted && request.is_some() {
+            self.take_slot(set);
+        }
+        self.ledger().enter(set, Mode::Buffered);
+        let puts = changes && request.is_some();
+        // What finds no line is refused before its put is prepared.
+        if puts && !(self.write_buffer().may_put(&self.sets[set]) && self.put(set, false)) {
+            self.ledger().enter(set, Mode::Lineless);
+            self.account.buffer_stalled();
+            self.write_buffer_mut().wait(set);
+            return;
+        }
+        self.access_buffer(set);
+    }
+
+    /// The unit of a write that has a line comes over the link and is put; that of a read is got.
+    /// [`Self::wake_due`] must follow.
+    pub(super) fn access_buffer(&mut self, set: SetId) {
+        let Set { changes, request, .. } = self.sets[set];
+        let comes = self.host.carries_pages() && changes && request.is_some();
+        if !(comes && self.crosses_link(set)) {
+            self.access(set);
+        }
+    }
+
+    /// A unit is put or got. [`Self::wake_due`] must follow.
+    fn access(&mut self, set: SetId) {
+        let Set { lpn, changes, request, buffered, .. } = self.sets[set];
+        let host = request.is_some();
+        let direction = if host && changes { Direction::Put } else { Direction::Get };
+        let line = if host { self.write_buffer().lines().find(lpn) } else { buffered };
+        let granted = self.take_port(direction, lpn, line, host);
+        if self.account.is_observed() {
+            self.tell_access(set, direction, line, &granted);
+        }
+        let over = granted.until + Span::from_ns(self.settings.keys.buffer.access_ns);
+        if over > self.now {
+            self.host.timers.set(over, Timer::Buffer(set));
+        } else {
+            self.access_over(set);
+        }
+    }
+
+    /// A unit has been put or got. [`Self::wake_due`] must follow.
+    pub(super) fn access_over(&mut self, set: SetId) {
+        self.ledger().close_and_rest(set);
+        let Set { changes, request, page, lpn, .. } = self.sets[set];
+        if request.is_some() && !changes && self.account.is_checked() {
+            self.account.read_over(self.sets[set].order, page, None);
+        }
+        if changes && request.is_some() {
+            self.account.put_over(lpn, self.sets.number(set));
+            self.flush_at_once(lpn);
+        }
+        self.sets.complete_and_list(set);
+        self.ledger().charge_passed();
+        self.go_on(set);
+        self.work.ready_is_due = true;
+    }
+
+    /// Puts the unit of a write into a line, if one is free; `granted` is whether it is its turn.
+    pub(super) fn put(&mut self, set: SetId, granted: bool) -> bool {
+        let Set { lpn, superseded, stream, .. } = self.sets[set];
+        let (number, through) = (self.sets.number(set), self.sets.last_stage(set) > 0);
+        if superseded {
+            // A later trim has forgotten the unit already.
+            if through && self.ftl.is_planned() {
+                self.plan_change(set, (1, 0));
+                self.ftl.trim_planned(lpn);
+            }
+            return true;
+        }
+        let request = self.sets[set].owner();
+        let pending = &self.host[request];
+        let writer = (request, pending.order);
+        let covered = self.settings.covered(&pending.request, lpn);
+        let group = self.group_of(lpn, stream);
+        let put = Put { lpn, number, writer, stream, covered, group, through, granted };
+        let buffer = self.buffer.as_mut().expect("there is a buffer");
+        let Some(outcome) = buffer.put(&put, &self.sets) else { return false };
+        self.account.buffer_written(outcome.held, outcome.clean);
+        if outcome.fill_dropped {
+            self.account.fill_dropped(lpn);
+        }
+        self.account.buffered(writer.1, lpn, number, outcome.evicted);
+        if through {
+            self.write_through(set, outcome.line, group);
+        }
+        true
+    }
+
+    /// The program of a write carries its own unit, and others fill its program unit.
+    fn write_through(&mut self, set: SetId, line: LineId, group: u32) {
+        let Set { lpn, .. } = self.sets[set];
+        self.account.flush_begins(lpn, self.sets.number(set));
+        self.begin_flush(set, line, group);
+        if self.ftl.is_planned() {
+            self.sets[set].asked = true;
+            let pages = self.host[self.sets[set].owner()].pages;
+            return self.plan_change(set, (pages, 0));
+        }
+        let (_, plane) = *self.sets.commands(set).last().expect("a write has a program");
+        self.flush_lines(None, group, Some((set, plane)), FlushTrigger::Beside);
+    }
+
+    /// A translation layer plans the program of a change whose set there is: a flush, or a write
+    /// that is put and programmed at once. It sees so many pages written together, of which so many
+    /// follow.
+    fn plan_change(&mut self, set: SetId, run: (u32, u32)) {
+        let charge = self.charge_of(self.sets[set].charge);
+        self.let_ftl(|ftl, lent| ftl.plan_change(set, run, charge, lent));
+    }
+
+    /// Begins to flush dirty units of a group, as far as a program unit has room, the line `head`
+    /// before all others; or behind the write `first` and on its plane. Where a translation layer
+    /// plans, [`Self::plan_flushes`] must follow.
+    pub(super) fn flush_lines(
+        &mut self,
+        head: Option<LineId>,
+        group: u32,
+        first: Option<(SetId, PlaneId)>,
+        trigger: FlushTrigger,
+    ) -> FlushOutcome {
+        let asked = trigger.is_asked();
+        let mut together = std::mem::take(&mut self.work.together);
+        let mut plane = first.map(|(_, plane)| plane);
+        together.extend(first.map(|(set, _)| set));
+        let most = self.settings.geometry.program_units() as usize - together.len();
+        let mut batch = Batch::new(group, head, asked, most);
+        while let Some(line) = self.next_of_batch(&mut batch) {
+            let lpn = self.line(line).lpn;
+            let of_all = self.ftl.write_begins(plane, lpn);
+            plane = Some(of_all);
+            together.push(self.new_flush(line, group, of_all));
+        }
+        if batch.outcome.newly_stalled {
+            self.account.map_stalled();
+        }
+        if !asked && let Some(&leader) = together.first() {
+            self.sets[leader].leads_flush = true;
+            self.write_buffer_mut().add_flush();
+        }
+        for &set in &together {
+            self.sets[set].asked = asked;
+            if self.account.is_followed() {
+                self.tell_flush(set, trigger);
+            }
+        }
+        let buffer = self.buffer.as_mut().expect("there is a buffer");
+        buffer.begin_together(&together, &mut self.sets);
+        if self.ftl.has_cache()
+            && let Some((set, _)) = first
+        {
+            self.hand_on_ranks(&[set], None);
+        }
+        let flushes = &together[usize::from(first.is_some())..];
+        if self.ftl.is_planned() {
+            self.work.unplanned.extend_from_slice(flushes);
+        } else {
+            for &set in flushes {
+                self.activate(set);
+            }
+        }
+        together.clear();
+        self.work.together = together;
+        batch.outcome
+    }
+
+    /// Flushes that have begun together are planned, in ascending order of their units, where a
+    /// translation layer plans; then they go on.
+    pub(super) fn plan_flushes(&mut self) {
+        if self.work.unplanned.is_empty() {
+            return;
+        }
+        let mut batch = std::mem::take(&mut self.work.unplanned);
+        batch.sort_unstable_by_key(|&set| (self.sets[set].lpn, self.sets.number(set)));
+        let most = self.ftl.layer_block_pages();
+        for (place, &set) in batch.iter().enumerate() {
+            let lpn = self.sets[set].lpn;
+            let follow = batch[place + 1..].iter().zip(lpn.get() + 1..);
+            let left = follow.take_while(|(next, lpn)| self.sets[**next].lpn.get() == *lpn);
+            let left = u32::try_from(left.take(most as usize).count()).expect("of a block");
+            let run = self.write_buffer().run_around(lpn, most);
+            self.plan_change(set, (run, left));
+        }
+        for &set in &batch {
+            self.activate(set);
+        }
+        batch.clear();
+        self.work.unplanned = batch;
+    }
+
+    /// Begins to flush a dirty line, with others of its group as far as its program unit has room.
+    /// Returns whether its own flush began.
+    pub(super) fn flush_line(&mut self, line: LineId, trigger: FlushTrigger) -> bool {
+        let group = self.line(line).group();
+        let began = self.flush_lines(Some(line), group, None, trigger).head;
+        self.plan_flushes();
+        began
+    }
+
+    /// A unit has been put: it is flushed where that is the rule.
+    fn flush_at_once(&mut self, lpn: Lpn) {
+        if let Some(line) = self.write_buffer().flush_at_once(lpn) {
+            self.flush_line(line, FlushTrigger::Written);
+        }
+    }
+
+    /// The current command of a set is the way over the link. [`Self::wake_due`] must follow.
+    fn use_link(&mut self, set: SetId) {
+        if !self.sets[set].slotted {
+            self.take_slot(set);
+        }
+        if !self.crosses_link(set) {
+            self.link_passed(set);
+        }
+    }
+
+    fn link_passed(&mut self, set: SetId) {
+        self.ledger().close_and_rest(set);
+        self.sets.complete_and_list(set);
+        self.go_on(set);
+        self.work.ready_is_due = true;
+    }
+
+    /// The data of a page access has come over the link. [`Self::wake_due`] must follow.
+    pub(super) fn link_over(&mut self, set: SetId) {
+        if self.sets.stage(set) == Stage::Link {
+            self.link_passed(set);
+        } else {
+            self.ledger().enter(set, Mode::Buffered);
+            self.access(set);
+        }
+    }
+}

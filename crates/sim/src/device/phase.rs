@@ -1,0 +1,160 @@
+//! What phases ask of a device.
+
+use super::{Device, RunError, SimError};
+use crate::account::{Account, Figures, PhaseReport, Usage};
+use crate::host::Host;
+use crate::parts::layer::MergeCounts;
+use crate::phases;
+use crate::phases::{Machine, PhaseKeys};
+use crate::report::Report;
+use crate::stream::{Stream, StreamKeys};
+use flashyard_core::request::Request;
+use flashyard_core::units::Time;
+
+/// What translation layers had done when a phase began, where it does not count.
+pub(crate) type Unmeasured = Option<MergeCounts>;
+
+impl Machine for Device {
+    type Begun = Unmeasured;
+
+    #[inline]
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    #[inline]
+    fn host(&self) -> &Host {
+        &self.host
+    }
+
+    #[inline]
+    fn host_mut(&mut self) -> &mut Host {
+        &mut self.host
+    }
+
+    #[inline]
+    fn account(&self) -> &Account {
+        &self.account
+    }
+
+    fn capacity_sectors(&self) -> u64 {
+        self.settings.capacity_sectors()
+    }
+
+    fn usage(&self) -> Usage {
+        Usage {
+            dies: self.flash.worked(self.now).collect(),
+            channels: self.flash.carried(self.now).collect(),
+        }
+    }
+
+    fn begin_phase(&mut self, keys: &PhaseKeys, streams: &[(String, StreamKeys)]) -> Unmeasured {
+        self.rest_buffer();
+        self.find_short_road();
+        self.ftl.begin_phase();
+        let names = streams.iter().map(|(name, _)| name.as_str());
+        self.account.begin_phase(self.now, keys.measure, self.ftl.batch_cleaned(), names);
+        let stable = !keys.stable_percent.is_zero();
+        self.host.begin(self.now, streams.iter().map(|(_, keys)| *keys), stable);
+        self.queues.begin_phase(streams.iter().map(|(_, keys)| keys.weight));
+        self.copies_in_bulk = self.may_copy_in_bulk();
+        (!keys.measure).then(|| self.ftl.all_merges())
+    }
+
+    fn end_phase(
+        &mut self,
+        begun: &Unmeasured,
+        why: &'static str,
+        work: Option<(&Usage, &Usage)>,
+    ) -> Result<PhaseReport, SimError> {
+        if self.ftl.is_paced() {
+            self.end_resting_jobs()?;
+        }
+        assert_eq!(self.sets.live(), 0, "sets are left over");
+        let waits = self.buffer.as_ref().is_some_and(|buffer| buffer.has_waiting());
+        assert!(!waits, "a unit still waits for a line");
+        let busy = self.ftl.planes().any(|plane| self.ftl.is_busy(plane));
+        assert!(!busy, "a block is left half collected");
+        assert_eq!(self.ftl.background_under_way(), 0, "background work is left over");
+        self.see_accesses();
+        if let Some(merges) = begun {
+            self.ftl.leave_out(merges);
+        }
+        self.account.rate_limited(self.host.held_ns());
+        Ok(self.account.end_phase(self.now, why, self.ftl.batch_cleaned(), work))
+    }
+
+    #[inline]
+    fn announce(&self, request: &Request) {
+        let unit = u64::from(self.settings.geometry.unit_sectors());
+        self.ftl.map().prefetch(request.first_sector / unit);
+    }
+
+    #[inline]
+    fn arrive(&mut self, request: &Request, lane: usize) -> Result<(), SimError> {
+        self.request_arrives(request, lane)
+    }
+
+    #[inline]
+    fn fetch(&mut self) {
+        while let Some(handle) = self.host.fetch(self.now) {
+            self.send(handle);
+        }
+    }
+
+    fn due(&mut self) -> Time {
+        self.host.timers.next().min(self.flash.next_due())
+    }
+
+    #[inline]
+    fn idle_due(&self) -> Time {
+        self.ftl.idle_due()
+    }
+
+    #[inline]
+    fn next(&mut self, others: Time, until: Time) -> Option<Time> {
+        self.next_instant(others, until)
+    }
+
+    #[inline]
+    fn begins(&mut self, now: Time) {
+        self.begin_instant(now);
+    }
+
+    #[inline]
+    fn ends(&mut self) -> Result<(), SimError> {
+        self.end_instant()
+    }
+}
+
+impl Device {
+    /// Runs the whole workload, as one stream of pacing `open` in one phase. `next` gives requests
+    /// in the order of their arrival times.
+    pub fn run<E>(
+        mut self,
+        next: impl FnMut() -> Result<Option<Request>, E>,
+    ) -> Result<Report, RunError<E>> {
+        let keys = StreamKeys::default();
+        let stream = Stream { name: "host".to_string(), keys, source: Box::new(next) };
+        phases::run(&mut self, &PhaseKeys::default(), vec![stream], true)?;
+        self.finish().map_err(RunError::Sim)
+    }
+
+    /// Runs a phase: until its limit or the end of all streams, then until every request is
+    /// answered and every job of garbage collection is over. Requests of `streams[k]` carry the
+    /// stream k; those of a stream that is alone keep their own. After an error the device cannot
+    /// be used any more.
+    pub fn run_phase<E>(
+        &mut self,
+        phase: &PhaseKeys,
+        streams: Vec<Stream<'_, E>>,
+    ) -> Result<PhaseReport, RunError<E>> {
+        let alone = streams.len() == 1;
+        phases::run(self, phase, streams, alone)
+    }
+
+    /// What has been done so far, in measured phases.
+    pub(crate) fn figures(&self) -> Figures {
+        self.account.figures()
+    }
+}
