@@ -257,7 +257,7 @@ impl Buffer {
     }
 
     /// A program unit is under way that no request has asked for.
-    pub(crate) const fn add_flush(&mut self) {
+    pub(super) const fn add_flush(&mut self) {
         self.changes();
         self.flushes += 1;
     }

@@ -63,8 +63,14 @@ impl Buffer {
 
     /// The programs of sets begin when all of them can: each waits for the command before the
     /// program of every other one, and for map commands that such a program waits for. Nothing
-    /// before a program waits for one of the group, so there is no circle.
-    pub(crate) fn begin_together(&mut self, together: &[SetId], sets: &mut Sets) {
+    /// before a program waits for one of the group, so there is no circle. `asked` is whether a
+    /// request asks for them; else the first one counts as a flush under way.
+    pub(crate) fn begin_together(&mut self, together: &[SetId], asked: bool, sets: &mut Sets) {
+        if !asked && let Some(&leader) = together.first() {
+            sets.lead_flush(leader);
+            self.add_flush();
+        }
+        together.iter().for_each(|&set| sets.asked_for(set, asked));
         if together.len() < 2 {
             return;
         }

@@ -10,7 +10,7 @@ impl Device {
     /// Every command of a set is over.
     pub(super) fn complete_set(&mut self, set: SetId) {
         let Set { request: handle, charge, trims, changes, .. } = self.sets[set];
-        let line = self.sets[set].buffered.take();
+        let line = self.sets.put_down(set);
         if let Some(line) = line {
             self.flush_over(set, line);
         }
@@ -42,9 +42,6 @@ impl Device {
             self.sets.unlist_change(set);
         }
         self.sets.remove(set);
-        let state = &mut self.sets[set];
-        state.request = None;
-        state.changes = false;
         let track = self.sets.track(set);
         if self.host[handle].set_over(track.own, &track.parts) {
             self.answer(handle);

@@ -19,7 +19,7 @@ use flashyard_core::units::PlaneId;
 impl Device {
     /// A set begins to carry the contents of a line to flash.
     pub(super) fn begin_flush(&mut self, set: SetId, line: LineId, group: u32) {
-        self.sets[set].buffered = Some(line);
+        self.sets.carry(set, line);
         self.account.unit_flushed(self.phase());
         let lacking = self.sets.commands(set).iter().any(|stage| stage.0 == Stage::OldRead);
         self.write_buffer_mut().begin_flush(line, group, lacking);
@@ -94,7 +94,6 @@ impl Device {
         if let Some(freed) = freed {
             self.account.unbuffered(freed);
         }
-        self.sets[set].leads_flush = false;
         if request.is_none() {
             self.sets.unlist_change(set);
             self.sets.unlist_by_lpn(set);

@@ -11,7 +11,7 @@ use crate::config::MultiPlane;
 use crate::ftl::page_map::Owner;
 use crate::handle::SetId;
 use crate::metrics::counters::Padding;
-use crate::sets::{Mode, Place, Stage};
+use crate::sets::{Mode, Stage};
 use flashyard_core::command::Op;
 use flashyard_core::units::{DieId, Lpn, PlaneId, Ppn};
 
@@ -137,7 +137,8 @@ impl Device {
             if let Some(set) = self.queued_read(lpn, die) {
                 self.take_from_queue(set);
                 self.ride(set, unit, false, last);
-                self.sets[head].page_codewords += self.codewords(set);
+                let more = self.codewords(set);
+                self.sets.add_codewords(head, more);
             }
         }
     }
@@ -162,7 +163,8 @@ impl Device {
             if source.get() / self.settings.geometry.units_per_page == page {
                 self.take_from_queue(set);
                 self.ride(set, Some(source), false, last);
-                self.sets[head].page_codewords += self.codewords(set);
+                let more = self.codewords(set);
+                self.sets.add_codewords(head, more);
             }
         }
     }
@@ -193,7 +195,7 @@ impl Device {
             self.leaves_for_die(set, false);
         }
         self.board(set, ppn, heads_page);
-        self.sets[*last].rider = Some(set);
+        self.sets.ride(*last, set);
         *last = set;
     }
 
@@ -215,10 +217,8 @@ impl Device {
         heads_page: bool,
     ) {
         let page_codewords = if heads_page { self.codewords(set) } else { 0 };
-        let state = &mut self.sets[set];
-        (state.mode, state.place, state.started) = (Mode::Running, Place::Array, self.now);
-        (state.ppn, state.rider, state.page_codewords) = (ppn, None, page_codewords);
-        let lpn = state.lpn;
+        self.sets.board(set, ppn, page_codewords, self.now);
+        let lpn = self.sets[set].lpn;
         if stage == Stage::Read && self.sets.is_changed_before(lpn, self.sets.number(set)) {
             self.account.data_hazard_ignored();
         }

@@ -234,7 +234,7 @@ impl Device {
         self.account.flush_begins(lpn, self.sets.number(set));
         self.begin_flush(set, line, group);
         if self.ftl.is_planned() {
-            self.sets[set].asked = true;
+            self.sets.asked_for(set, true);
             let pages = self.host[self.sets[set].owner()].pages;
             return self.plan_change(set, (pages, 0));
         }
@@ -275,18 +275,11 @@ impl Device {
         if batch.outcome.newly_stalled {
             self.account.map_stalled();
         }
-        if !asked && let Some(&leader) = together.first() {
-            self.sets[leader].leads_flush = true;
-            self.write_buffer_mut().add_flush();
-        }
-        for &set in &together {
-            self.sets[set].asked = asked;
-            if self.account.is_followed() {
-                self.tell_flush(set, trigger);
-            }
+        if self.account.is_followed() {
+            together.iter().for_each(|&set| self.tell_flush(set, trigger));
         }
         let buffer = self.buffer.as_mut().expect("there is a buffer");
-        buffer.begin_together(&together, &mut self.sets);
+        buffer.begin_together(&together, asked, &mut self.sets);
         if self.ftl.has_cache()
             && let Some((set, _)) = first
         {

@@ -41,7 +41,7 @@ impl Device {
         if let Some(request) = charge {
             self.host[request].charges += 1;
         }
-        self.sets[set].charge = charge;
+        self.sets.charge_to(set, charge);
         self.account.own_work_begun();
         if self.account.is_followed() {
             let charged = self.order_of(self.sets[set].charge);

@@ -32,9 +32,7 @@ impl Device {
         }
         let now = self.now;
         self.ledger().enter(set, Mode::Queued);
-        let state = &mut self.sets[set];
-        state.enqueued = now;
-        state.rekeys = 0;
+        self.sets.enqueue(set, now);
         let die = self.sets.die(set);
         let (placement, in_gc_queue) = self.placement(set, die, now);
         self.insert(set, die, &placement, in_gc_queue, false);
@@ -64,10 +62,7 @@ impl Device {
         if self.gathers {
             self.queues.list(set, self.sets.plane(set), self.sets.stage(set));
         }
-        let state = &mut self.sets[set];
-        state.queue = placement.queue;
-        state.key = placement.key;
-        state.in_gc_queue = in_gc_queue;
+        self.sets.place(set, placement, in_gc_queue);
         if !self.flash.array_works(die) || (self.flash.suspends() && self.may_turn(die)) {
             self.queues.stir(die);
         }
@@ -159,7 +154,7 @@ impl Device {
             (Some(old), Some(new)) => Some(old.min(new)),
             (old, new) => old.or(new),
         };
-        self.sets[set].rekeys += 1;
+        self.sets.count_move(set);
         self.account.command_moved();
         self.insert(set, die, &placement, in_gc_queue, true);
     }

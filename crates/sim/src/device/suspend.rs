@@ -53,7 +53,7 @@ impl Device {
         self.for_riders(operation.leader, |device, set| {
             device.ledger().close_with(set, operation);
             device.ledger().enter(set, Mode::Suspended);
-            device.sets[set].place = Place::Suspended;
+            device.sets.stand(set, Place::Suspended);
         });
         self.teller().tell_suspension(die, operation.leader, ready, false);
     }
@@ -64,7 +64,7 @@ impl Device {
         self.account.suspended(self.now, die, true);
         self.for_riders(leader, |device, set| {
             device.ledger().enter(set, Mode::Running);
-            device.sets[set].place = Place::Array;
+            device.sets.stand(set, Place::Array);
         });
         self.teller().tell_suspension(die, leader, works, true);
     }

@@ -11,7 +11,8 @@
 use super::Device;
 use crate::ftl::Plan;
 use crate::handle::{RequestId, SetId};
-use crate::sets::{Set, Stage};
+use crate::host::Pending;
+use crate::sets::{Access, Set, Stage};
 use flashyard_core::request::{Flags, RequestOp};
 use flashyard_core::units::{Lpn, PlaneId};
 
@@ -24,7 +25,6 @@ impl Device {
         let lpn = Lpn::new(request.first.get() + page);
         let op = self.page_op(handle, lpn);
         let lpn = if op == RequestOp::Trim { self.trimmed_unit(handle, page) } else { lpn };
-        let changes = op != RequestOp::Read;
         let mut plan = Plan::new();
         if self.needs_entry(handle, op, lpn) && !self.plan_map(&mut plan, lpn) {
             self.host[handle].begin_stall(self.now);
@@ -37,15 +37,22 @@ impl Device {
             // Nothing to do, but not before the map entry is known; others may wait for it.
             plan.push(Stage::Barrier, self.ftl.plane_of_lpn(lpn));
         }
-        let set = self.access_set(handle, page, lpn, plan.stages());
-        let request = &self.host[handle].request;
-        let stream = self.settings.frontiers.of_stream(request.place());
-        let state = &mut self.sets[set];
-        (state.changes, state.trims, state.stream) = (changes, trims, stream);
-        if trims {
-            state.ppn = self.ftl.unit_named(lpn);
+        let Pending { request, order, .. } = &self.host[handle];
+        let access = Access {
+            request: handle,
+            order: *order,
+            page,
+            lpn,
+            changes: op != RequestOp::Read,
+            trims,
+            stream: self.settings.frontiers.of_stream(request.place()),
+            map_page: plan.map_page,
+            line: plan.line,
+        };
+        let set = self.access_set(&access, plan.stages());
+        if trims && let Some(block) = self.ftl.unit_named(lpn) {
+            self.sets.bind(set, block);
         }
-        (state.map_page, state.line) = (plan.map_page, plan.line);
         self.enlist(set, &plan);
         if plan.target.is_some() {
             let charge = self.charge_of(Some(handle));
@@ -56,23 +63,15 @@ impl Device {
 
     /// Makes the set of a page access with these commands.
     #[inline(always)]
-    fn access_set(
-        &mut self,
-        handle: RequestId,
-        page: u32,
-        lpn: Lpn,
-        stages: &[(Stage, PlaneId)],
-    ) -> SetId {
+    fn access_set(&mut self, access: &Access, stages: &[(Stage, PlaneId)]) -> SetId {
+        let handle = access.request;
         self.host.access_begins(handle);
         if self.host.limits_dies() && !stages.iter().any(|(stage, _)| stage.ends_access()) {
-            self.host.left_die(handle, lpn);
+            self.host.left_die(handle, access.lpn);
         }
         let number = self.sets.take_number();
         let set = self.set_of(number, Some(handle), &Set::VACANT, stages);
-        let state = &mut self.sets[set];
-        (state.request, state.charge, state.page, state.lpn) =
-            (Some(handle), Some(handle), page, lpn);
-        state.order = self.host[handle].order;
+        self.sets.serves(set, access);
         self.host.charge_until(self.now, handle, &mut self.sets.track_mut(set).parts);
         set
     }

@@ -85,8 +85,7 @@ impl Ledger<'_> {
 
     /// A segment that has spent nothing begins.
     fn rest(&mut self, set: SetId, mode: Mode) {
-        self.sets[set].mode = mode;
-        self.sets.track_mut(set).since = self.now;
+        self.sets.enter(set, mode, self.now);
     }
 
     /// Charges the time since the segment began.

@@ -100,12 +100,17 @@ impl Sets {
         &mut index[bucket]
     }
 
+    #[inline]
+    fn links_mut(&mut self, set: SetId) -> &mut Links {
+        &mut self.state_mut(set).links
+    }
+
     fn push_to_bucket(&mut self, set: SetId) {
         let next = self.index_of(set).replace(set);
-        self[set].links.prev_of_bucket = None;
-        self[set].links.next_of_bucket = next;
+        self.links_mut(set).prev_of_bucket = None;
+        self.links_mut(set).next_of_bucket = next;
         if let Some(next) = next {
-            self[next].links.prev_of_bucket = Some(set);
+            self.links_mut(next).prev_of_bucket = Some(set);
         }
     }
 
@@ -114,22 +119,22 @@ impl Sets {
     fn replace_in_bucket(&mut self, old: SetId, new: Option<SetId>) {
         let Links { prev_of_bucket: prev, next_of_bucket: next, .. } = self[old].links;
         if let Some(new) = new {
-            self[new].links.prev_of_bucket = prev;
-            self[new].links.next_of_bucket = next;
+            self.links_mut(new).prev_of_bucket = prev;
+            self.links_mut(new).next_of_bucket = next;
         }
         match prev {
             None => *self.index_of(old) = new.or(next),
-            Some(prev) => self[prev].links.next_of_bucket = new.or(next),
+            Some(prev) => self.links_mut(prev).next_of_bucket = new.or(next),
         }
         if let Some(next) = next {
-            self[next].links.prev_of_bucket = new.or(prev);
+            self.links_mut(next).prev_of_bucket = new.or(prev);
         }
     }
 
     /// Puts a change between two others of its LPN.
     fn place_in_lpn(&mut self, set: SetId, later: SetId, earlier: Option<SetId>) {
-        self[set].links.later_of_lpn = Some(later);
-        self[set].links.earlier_of_lpn = earlier;
+        self.links_mut(set).later_of_lpn = Some(later);
+        self.links_mut(set).earlier_of_lpn = earlier;
     }
 
     /// Enters a set into the index by LPN.
@@ -139,7 +144,7 @@ impl Sets {
         if !changes && !self.reads_are_sought {
             return;
         }
-        self[set].links.listed = true;
+        self.links_mut(set).listed = true;
         if !changes {
             return self.push_to_bucket(set);
         }
@@ -152,7 +157,7 @@ impl Sets {
         if self.number(latest) < number {
             self.replace_in_bucket(latest, Some(set));
             self.place_in_lpn(set, earliest, Some(latest));
-            self[latest].links.later_of_lpn = Some(set);
+            self.links_mut(latest).later_of_lpn = Some(set);
             return;
         }
         // A flush has the number of the write that it carries.
@@ -160,15 +165,15 @@ impl Sets {
         while self.number(later) < number {
             later = self.later_of_lpn(later);
         }
-        let earlier = self[later].links.earlier_of_lpn.replace(set);
+        let earlier = self.links_mut(later).earlier_of_lpn.replace(set);
         self.place_in_lpn(set, later, earlier);
-        self[earlier.unwrap_or(latest)].links.later_of_lpn = Some(set);
+        self.links_mut(earlier.unwrap_or(latest)).later_of_lpn = Some(set);
     }
 
     /// Takes a set out of the index by LPN.
     #[inline]
     pub(crate) fn unlist_by_lpn(&mut self, set: SetId) {
-        if !std::mem::take(&mut self[set].links.listed) {
+        if !std::mem::take(&mut self.links_mut(set).listed) {
             return;
         }
         if !self[set].changes {
@@ -180,23 +185,23 @@ impl Sets {
             earlier
         } else {
             let later = self.later_of_lpn(set);
-            self[later].links.earlier_of_lpn = earlier;
+            self.links_mut(later).earlier_of_lpn = earlier;
             // The latest one names the earliest one.
             earlier.or_else(|| self.latest_of(self[set].lpn))
         };
         if let Some(other) = names_it {
-            self[other].links.later_of_lpn = later;
+            self.links_mut(other).later_of_lpn = later;
         }
     }
 
     /// Adds a set to the live changes, the latest at the end.
     pub(crate) fn list_change(&mut self, set: SetId) {
         let earlier = self.latest_change.replace(set);
-        self[set].links.earlier_change = earlier;
-        self[set].links.later_change = None;
+        self.links_mut(set).earlier_change = earlier;
+        self.links_mut(set).later_change = None;
         match earlier {
             None => self.oldest_change = Some(set),
-            Some(earlier) => self[earlier].links.later_change = Some(set),
+            Some(earlier) => self.links_mut(earlier).later_change = Some(set),
         }
     }
 
@@ -205,11 +210,11 @@ impl Sets {
         let Links { earlier_change: earlier, later_change: later, .. } = self[set].links;
         match earlier {
             None => self.oldest_change = later,
-            Some(earlier) => self[earlier].links.later_change = later,
+            Some(earlier) => self.links_mut(earlier).later_change = later,
         }
         match later {
             None => self.latest_change = earlier,
-            Some(later) => self[later].links.earlier_change = earlier,
+            Some(later) => self.links_mut(later).earlier_change = earlier,
         }
     }
 
@@ -301,7 +306,7 @@ impl Sets {
         while let Some(earlier) = at
             && !self[earlier].superseded
         {
-            self[earlier].superseded = self.number(earlier) < number;
+            self.state_mut(earlier).superseded = self.number(earlier) < number;
             at = self[earlier].links.earlier_of_lpn;
         }
     }

@@ -10,6 +10,7 @@ mod rows;
 pub(crate) mod set;
 mod slots;
 pub(crate) mod stage;
+mod steps;
 pub(crate) mod track;
 
 use crate::config::QueueKeys;
@@ -20,10 +21,10 @@ use flashyard_core::graph::{self, Edge, EdgeKind, Graph, Node, Reach};
 use flashyard_core::units::{DieId, Lpn, PlaneId, Span, Time};
 pub(crate) use operation::{Operation, Place, Segment};
 use rows::Rows;
-pub(crate) use set::{Mode, Set};
+pub(crate) use set::{Access, Mode, Set};
 use slots::Slots;
 pub(crate) use stage::{STAGE_KINDS, Stage};
-use std::ops::{Index, IndexMut};
+use std::ops::Index;
 pub(crate) use track::Track;
 
 /// A stage that a set waits for.
@@ -79,9 +80,10 @@ impl Index<SetId> for Sets {
     }
 }
 
-impl IndexMut<SetId> for Sets {
+impl Sets {
+    /// What is known of a set, to be changed: by methods of this room alone.
     #[inline]
-    fn index_mut(&mut self, set: SetId) -> &mut Set {
+    fn state_mut(&mut self, set: SetId) -> &mut Set {
         &mut self.list[set.index()]
     }
 }
@@ -258,7 +260,7 @@ impl Sets {
         self.drop_slot(set);
         self.unlist_by_lpn(set);
         self.graph.finish(set.get());
-        self[set].request.take()
+        self.state_mut(set).request.take()
     }
 
     /// Forgets a set whose commands are all over.
@@ -267,6 +269,8 @@ impl Sets {
         let Track { row, behind, .. } = self.track(set);
         debug_assert!(row.is_none() && behind.is_none(), "{set:?} is of a row");
         self.graph.remove(set.get());
+        let state = self.state_mut(set);
+        (state.request, state.changes) = (None, false);
     }
 
     /// The sets that may have lost their last wait.

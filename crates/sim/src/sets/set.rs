@@ -32,6 +32,23 @@ pub(crate) enum Mode {
     Suspended,
 }
 
+/// A page access of a request.
+pub(crate) struct Access {
+    pub(crate) request: RequestId,
+    /// The place of the request in the order of arrival.
+    pub(crate) order: u64,
+    pub(crate) page: u32,
+    pub(crate) lpn: Lpn,
+    /// Whether it changes the unit, by a write or a trim; whether that is a trim.
+    pub(crate) changes: bool,
+    pub(crate) trims: bool,
+    /// The frontier of host data that it writes to.
+    pub(crate) stream: u8,
+    /// The map page that it writes back, and the cache line that it fetches.
+    pub(crate) map_page: MapPage,
+    pub(crate) line: u32,
+}
+
 /// A command set under way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Set {
@@ -101,12 +118,6 @@ impl Set {
     #[inline]
     pub(crate) fn owner(&self) -> RequestId {
         self.request.expect("the set belongs to a request")
-    }
-
-    /// The only command of a set whose command changes.
-    pub(crate) const fn turn_into(&mut self, stage: Stage) {
-        self.stages[0].0 = stage;
-        self.current = stage;
     }
 
     /// A set of no request.

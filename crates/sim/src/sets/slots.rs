@@ -190,7 +190,7 @@ impl Sets {
     #[inline]
     pub(crate) fn take_slot(&mut self, set: SetId) {
         let die = self.slot_die(set);
-        let state = &mut self[set];
+        let state = self.state_mut(set);
         state.slotted = true;
         state.slot_die = die;
         self.slots.occupy(die);

@@ -289,13 +289,12 @@ impl PageFtl {
         let stages = [(Stage::CopyRead, plane), (Stage::CopyProgram, plane)];
         let paced = self.is_paced();
         let charge = if paced { self.last_allocator(plane) } else { job.charge };
-        let copy = lent.own_set(charge, OwnCause::Job, &Set::VACANT, &stages);
-        let state = &mut lent.sets[copy];
-        (state.source, state.levels) = (Some(source), job.levels);
+        let mut state = Set { source: Some(source), levels: job.levels, ..Set::VACANT };
         match owner {
             Owner::Data(lpn) => state.lpn = lpn,
             Owner::Map(page) => (state.map_page, state.copies_map) = (page, true),
         }
+        let copy = lent.own_set(charge, OwnCause::Job, &state, &stages);
         if !paced {
             lent.wait(job.eraser(), copy, 1, EdgeKind::Gc);
         }

@@ -162,7 +162,7 @@ impl Planned {
         (barrier, charge): (Option<u8>, Charge),
         lent: &mut Lent<'_>,
     ) {
-        lent.sets[set].source = Some(target);
+        lent.sets.aim(set, target);
         let plane = self.geometry.plane_of(target);
         if self.ordered {
             let block = self.geometry.block_of(target);

@@ -215,7 +215,7 @@ impl Planned {
         let left = lent.sets.span(set).as_ns() - lent.sets.nominal(stage).as_ns();
         lent.sets.set_span(set, Span::from_ns(left));
         if stage == self.stages.read {
-            lent.sets[set].turn_into(self.stages.program);
+            lent.sets.turn_into(set, self.stages.program);
             lent.sets.move_to(set, plane);
             lent.go_on(set);
             return true;
@@ -291,10 +291,9 @@ impl Planned {
             sets.set_span(set, Span::from_ns(left));
             let step = self.current_step(plane);
             let reads = now.op == Op::Read;
-            let state = &mut sets[set];
-            state.turn_into(stages[usize::from(!reads)]);
-            (state.lpn, state.source) = (step.lpn(), Some(step.from()));
-            state.ppn = Some(if reads { step.from() } else { step.to() });
+            let stage = stages[usize::from(!reads)];
+            sets.turn_into_copy(set, stage, step.lpn(), step.from());
+            sets.bind(set, if reads { step.from() } else { step.to() });
         }
         CopiesDone { ops, array_ns, purposes, superseded, now }
     }

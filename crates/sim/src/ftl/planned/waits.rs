@@ -109,14 +109,12 @@ impl Planned {
         let (geometry, number) = (self.geometry, lent.sets.number(set));
         self.waits.clear();
         let step = self.current_step(plane);
-        let state = &mut lent.sets[set];
         if step.erases() {
-            state.turn_into(self.stages.erase);
-            state.ppn = Some(geometry.unit_of(step.block(), 0));
+            lent.sets.turn_into(set, self.stages.erase);
+            lent.sets.bind(set, geometry.unit_of(step.block(), 0));
             self.wait_until_empty(step.block(), number, lent.sets, &base.map);
         } else {
-            state.turn_into(self.stages.read);
-            (state.lpn, state.source) = (step.lpn(), Some(step.from()));
+            lent.sets.turn_into_copy(set, self.stages.read, step.lpn(), step.from());
             self.wait_for_copy(step, number, lent.sets, &base.map);
         }
         if self.spans() {
