@@ -3,7 +3,7 @@
 use super::report::LatencyReport;
 use crate::metrics::histogram::Histogram;
 use crate::metrics::parts::Parts;
-use crate::saved::{Reader, RestoreError, Saved, Writer, load_list, save_list};
+use crate::saved::saved;
 use flashyard_core::request::RequestOp;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -39,22 +39,11 @@ pub(super) struct StreamTotals {
     rate_limited_ns: u64,
 }
 
-impl Saved for StreamTotals {
-    fn save(&self, to: &mut Writer<'_>) {
-        to.text(&self.name);
-        self.latency.save(to);
-        [self.latency_ns, self.own_ns].save(to);
-        [self.skipped, self.rate_limited_ns].save(to);
-    }
-    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
-        self.name = from.text()?;
-        self.latency.load(from)?;
-        let (mut sums, mut counts) = ([0u128; 2], [0u64; 2]);
-        sums.load(from)?;
-        counts.load(from)?;
-        [self.latency_ns, self.own_ns] = sums;
-        [self.skipped, self.rate_limited_ns] = counts;
-        Ok(())
+saved!(StreamTotals { name, latency, latency_ns, own_ns, skipped, rate_limited_ns });
+
+impl Default for StreamTotals {
+    fn default() -> Self {
+        Self::new("")
     }
 }
 
@@ -107,11 +96,4 @@ impl StreamTotals {
 #[derive(Clone, Debug, Default)]
 pub(super) struct StreamList(pub(super) Vec<StreamTotals>);
 
-impl Saved for StreamList {
-    fn save(&self, to: &mut Writer<'_>) {
-        save_list(&self.0, to);
-    }
-    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
-        load_list(&mut self.0, || StreamTotals::new(""), from)
-    }
-}
+saved!(StreamList {} lists { 0 });
