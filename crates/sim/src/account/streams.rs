@@ -36,7 +36,7 @@ pub(super) struct StreamTotals {
     /// Latencies, and the work of the requests themselves in them.
     latency_ns: u128,
     own_ns: u128,
-    rate_limited_ns: u64,
+    pub(super) rate_limited_ns: u64,
 }
 
 saved!(StreamTotals { name, latency, latency_ns, own_ns, skipped, rate_limited_ns });
@@ -69,11 +69,6 @@ impl StreamTotals {
         self.latency_ns += u128::from(ns);
         self.own_ns += u128::from(parts.own());
         self.latency[op as usize].record(ns, parts);
-    }
-
-    /// A request has waited so long for the rate limit.
-    pub(super) const fn rate_limited(&mut self, ns: u64) {
-        self.rate_limited_ns += ns;
     }
 
     pub(super) fn report(&self, makespan_ns: u64, bin_bytes: Option<Vec<u64>>) -> StreamReport {

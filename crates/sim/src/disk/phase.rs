@@ -192,7 +192,7 @@ impl Disk {
             ended_by: "source",
             usage: self.usage(),
             usage_until: None,
-            kept: (!keys.measure).then(|| self.power.take()),
+            kept: (!keys.measure).then(|| std::mem::take(&mut self.power.spent)),
         };
         for lane in 0..streams.len() {
             self.pull(&mut run.feeds[lane], supply, lane)?;
@@ -300,7 +300,7 @@ impl Disk {
 
     /// The work of the arm until now, in the place of that of dies.
     fn usage(&self) -> Usage {
-        Usage { dies: vec![self.power.busy_ns()], channels: vec![0] }
+        Usage { dies: vec![self.power.busy_ns], channels: vec![0] }
     }
 
     /// Nothing is left to do: every request must have been answered.
@@ -319,7 +319,7 @@ impl Disk {
         let mut report = self.account.end_phase(self.now, run.ended_by, 0, work);
         report.write_amplification = None;
         if let Some(kept) = run.kept {
-            self.power.put_back(kept);
+            self.power.spent = kept;
         }
         Ok(report)
     }
