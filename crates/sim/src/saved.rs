@@ -267,12 +267,19 @@ of_bits! {
     Span: as_ns, from_ns;
 }
 
+impl Saved for String {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.text(self);
+    }
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        *self = from.text()?;
+        Ok(())
+    }
+}
+
 impl<T: Saved + Default> Saved for Option<T> {
     fn save(&self, to: &mut Writer<'_>) {
-        self.is_some().save(to);
-        if let Some(value) = self {
-            value.save(to);
-        }
+        save_option(self.as_ref(), to);
     }
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
         let mut some = false;
@@ -398,6 +405,14 @@ pub(crate) fn load_bytes(from: &mut Reader<'_>) -> Result<Vec<u8>, RestoreError>
     Ok(bytes)
 }
 
+/// Writes whether there is a value and, where there is, the value.
+pub(crate) fn save_option(value: Option<&impl Saved>, to: &mut Writer<'_>) {
+    value.is_some().save(to);
+    if let Some(value) = value {
+        value.save(to);
+    }
+}
+
 /// Writes a list of any length.
 pub(crate) fn save_list<T: Saved>(list: &[T], to: &mut Writer<'_>) {
     (list.len() as u64).save(to);
@@ -423,25 +438,28 @@ pub(crate) fn load_list<T: Saved>(
 
 /// Saves a type field by field, in this order. Each field is either saved or listed under `skip`:
 /// the settings give a skipped field, or a drained device does not need it. A field in neither list
-/// does not compile.
+/// does not compile. Fields under `lists` are lists of any length, which come last.
 macro_rules! saved {
-    ($type:ty { $($field:tt),* $(,)? } skip { $($skipped:tt),* $(,)? }) => {
+    (
+        $type:ty { $($field:tt),* $(,)? }
+        $(lists { $($list:tt),* $(,)? })?
+        $(skip { $($skipped:tt),* $(,)? })?
+    ) => {
         impl $crate::saved::Saved for $type {
             fn save(&self, to: &mut $crate::saved::Writer<'_>) {
-                let Self { $($field: _,)* $($skipped: _,)* } = self;
+                let Self { $($field: _,)* $($($list: _,)*)? $($($skipped: _,)*)? } = self;
                 $($crate::saved::Saved::save(&self.$field, to);)*
+                $($($crate::saved::save_list(&self.$list, to);)*)?
             }
             fn load(
                 &mut self,
                 from: &mut $crate::saved::Reader<'_>,
             ) -> Result<(), $crate::saved::RestoreError> {
                 $($crate::saved::Saved::load(&mut self.$field, from)?;)*
+                $($($crate::saved::load_list(&mut self.$list, Default::default, from)?;)*)?
                 Ok(())
             }
         }
-    };
-    ($type:ty { $($field:tt),* $(,)? }) => {
-        $crate::saved::saved!($type { $($field),* } skip {});
     };
 }
 pub(crate) use saved;

@@ -288,7 +288,7 @@ impl Account {
     fn background(&self, merges: &MergeCounts) -> Vec<Background> {
         let (keys, totals) = (&self.config.energy, &self.totals.energy);
         let quiet = &totals.quiet_ns;
-        let foreground = self.totals.work_ns() - quiet.iter().flatten().sum::<u64>();
+        let foreground = self.totals.spans.work - quiet.iter().flatten().sum::<u64>();
         let accesses = self.accesses(merges);
         let dram = u128::from(self.config.dram_uw) << MIB_BITS;
         let powers = [dram, self.config.buffer_uw_mib];
@@ -400,7 +400,7 @@ impl Account {
             wakes: totals.wakes,
         });
         let bytes = self.totals.moved_bytes();
-        let span = self.totals.work_ns();
+        let span = self.totals.spans.work;
         // The last bin may be cut short to almost nothing.
         let peak = series.and_then(|series| {
             let whole = series.bins.len().saturating_sub(1).max(1);

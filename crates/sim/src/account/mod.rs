@@ -111,15 +111,12 @@ impl Account {
     /// Nothing has happened yet.
     pub(crate) fn new(settings: &Settings) -> Self {
         let metrics = &settings.keys.metrics;
+        let series = (!metrics.bin_ms.is_zero()).then(|| Series::new(metrics.bin_ms.as_ns()));
+        let meter = (!metrics.power_us.is_zero()).then(|| Meter::new(metrics.power_us.as_ns()));
+        let watch = Watch { series, meter, ..Watch::default() };
         Self {
             totals: Totals::new(metrics.skip_requests),
-            watch: (!metrics.bin_ms.is_zero() || !metrics.power_us.is_zero()).then(|| {
-                let series =
-                    (!metrics.bin_ms.is_zero()).then(|| Series::new(metrics.bin_ms.as_ns()));
-                let meter =
-                    (!metrics.power_us.is_zero()).then(|| Meter::new(metrics.power_us.as_ns()));
-                Box::new(Watch { series, meter, ..Watch::default() })
-            }),
+            watch: watch.records_power().then(|| Box::new(watch)),
             own_work: 0,
             phases: Vec::new(),
             measured: Usage::none(&settings.geometry),

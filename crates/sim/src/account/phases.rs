@@ -157,7 +157,7 @@ impl Account {
 
     /// Work between phases, or after the last one, begins.
     pub(crate) fn begin_maintenance(&mut self, now: Time) {
-        self.totals.begin_maintenance();
+        self.totals.maintains = true;
         self.totals.energy.quiet_until = now;
         self.begin_records(now);
     }

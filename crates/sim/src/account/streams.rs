@@ -3,7 +3,7 @@
 use super::report::LatencyReport;
 use crate::metrics::histogram::Histogram;
 use crate::metrics::parts::Parts;
-use crate::saved::{Reader, RestoreError, Saved, Writer, load_list, save_list};
+use crate::saved::saved;
 use flashyard_core::request::RequestOp;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -36,25 +36,14 @@ pub(super) struct StreamTotals {
     /// Latencies, and the work of the requests themselves in them.
     latency_ns: u128,
     own_ns: u128,
-    rate_limited_ns: u64,
+    pub(super) rate_limited_ns: u64,
 }
 
-impl Saved for StreamTotals {
-    fn save(&self, to: &mut Writer<'_>) {
-        to.text(&self.name);
-        self.latency.save(to);
-        [self.latency_ns, self.own_ns].save(to);
-        [self.skipped, self.rate_limited_ns].save(to);
-    }
-    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
-        self.name = from.text()?;
-        self.latency.load(from)?;
-        let (mut sums, mut counts) = ([0u128; 2], [0u64; 2]);
-        sums.load(from)?;
-        counts.load(from)?;
-        [self.latency_ns, self.own_ns] = sums;
-        [self.skipped, self.rate_limited_ns] = counts;
-        Ok(())
+saved!(StreamTotals { name, latency, latency_ns, own_ns, skipped, rate_limited_ns });
+
+impl Default for StreamTotals {
+    fn default() -> Self {
+        Self::new("")
     }
 }
 
@@ -82,11 +71,6 @@ impl StreamTotals {
         self.latency[op as usize].record(ns, parts);
     }
 
-    /// A request has waited so long for the rate limit.
-    pub(super) const fn rate_limited(&mut self, ns: u64) {
-        self.rate_limited_ns += ns;
-    }
-
     pub(super) fn report(&self, makespan_ns: u64, bin_bytes: Option<Vec<u64>>) -> StreamReport {
         let all = Histogram::merged(&self.latency);
         let requests = all.count() + self.skipped;
@@ -107,11 +91,4 @@ impl StreamTotals {
 #[derive(Clone, Debug, Default)]
 pub(super) struct StreamList(pub(super) Vec<StreamTotals>);
 
-impl Saved for StreamList {
-    fn save(&self, to: &mut Writer<'_>) {
-        save_list(&self.0, to);
-    }
-    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
-        load_list(&mut self.0, || StreamTotals::new(""), from)
-    }
-}
+saved!(StreamList {} lists { 0 });

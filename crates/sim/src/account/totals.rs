@@ -199,11 +199,6 @@ impl Totals {
         makespan
     }
 
-    /// Maintenance begins: its time counts as that of phases does.
-    pub(super) const fn begin_maintenance(&mut self) {
-        self.maintains = true;
-    }
-
     /// Maintenance is over and took so long.
     pub(super) const fn end_maintenance(&mut self, span: Span) {
         self.maintains = false;
@@ -213,11 +208,6 @@ impl Totals {
     /// Whether a request of the current phase has arrived, or maintenance is under way.
     pub(super) const fn has_begun(&self) -> bool {
         self.phase_first.is_some() || self.maintains
-    }
-
-    /// Time from the first arrival to the end of all work, over the phases that are over.
-    pub(super) const fn work_ns(&self) -> u64 {
-        self.spans.work
     }
 
     /// Bytes that the host has written or is writing.
@@ -350,7 +340,7 @@ impl Account {
     /// How long a request of each stream of the phase waited for its rate limit, in nanoseconds.
     pub(crate) fn rate_limited(&mut self, streams: impl Iterator<Item = u64>) {
         for (&place, ns) in self.totals.stream_places.iter().zip(streams) {
-            self.totals.streams.0[place].rate_limited(ns);
+            self.totals.streams.0[place].rate_limited_ns += ns;
         }
     }
 

@@ -9,7 +9,7 @@ use crate::metrics::meter::Meter;
 use crate::metrics::series::Series;
 use crate::observe::{Event, Observer};
 use crate::random::TurnedBits;
-use crate::saved::{Reader, RestoreError, Saved, Writer};
+use crate::saved::{Reader, RestoreError, Saved, Writer, save_option};
 use flashyard_core::command::Op;
 use flashyard_core::request::Request;
 use flashyard_core::units::{BlockId, ChannelId, DieId, Lpn, MapPage, PlaneId, Ppn, Time};
@@ -246,16 +246,8 @@ impl Account {
 
     pub(super) fn save_series(&self, to: &mut Writer<'_>) {
         let watch = self.watch.as_ref();
-        let series = watch.and_then(|watch| watch.series.as_ref());
-        series.is_some().save(to);
-        if let Some(series) = series {
-            series.save(to);
-        }
-        let meter = watch.and_then(|watch| watch.meter.as_ref());
-        meter.is_some().save(to);
-        if let Some(meter) = meter {
-            meter.save(to);
-        }
+        save_option(watch.and_then(|watch| watch.series.as_ref()), to);
+        save_option(watch.and_then(|watch| watch.meter.as_ref()), to);
     }
 
     pub(super) fn load_series(

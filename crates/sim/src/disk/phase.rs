@@ -42,14 +42,14 @@ impl Machine for Disk {
 
     /// The work of the arm, in the place of that of dies.
     fn usage(&self) -> Usage {
-        Usage { dies: vec![self.power.busy_ns()], channels: vec![0] }
+        Usage { dies: vec![self.power.busy_ns], channels: vec![0] }
     }
 
     fn begin_phase(&mut self, keys: &PhaseKeys, streams: &[(String, StreamKeys)]) -> Kept {
         let names = streams.iter().map(|(name, _)| name.as_str());
         self.account.begin_phase(self.now, keys.measure, 0, names);
         self.host.begin(self.now, streams.iter().map(|(_, keys)| *keys), false);
-        (!keys.measure).then(|| self.power.take())
+        (!keys.measure).then(|| std::mem::take(&mut self.power.spent))
     }
 
     fn end_phase(
@@ -67,7 +67,7 @@ impl Machine for Disk {
         let mut report = self.account.end_phase(self.now, why, 0, work);
         report.write_amplification = None;
         if let Some(kept) = *begun {
-            self.power.put_back(kept);
+            self.power.spent = kept;
         }
         Ok(report)
     }

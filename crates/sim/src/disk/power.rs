@@ -59,9 +59,9 @@ pub(super) struct Power {
     keys: DiskKeys,
     level: Level,
     changes: VecDeque<(Time, Level)>,
-    spent: Spent,
+    pub(super) spent: Spent,
     /// Nanoseconds in which the arm did not rest, of all phases.
-    busy_ns: u64,
+    pub(super) busy_ns: u64,
 }
 
 /// Energy in picojoules: by state, by cause, by phase.
@@ -115,21 +115,6 @@ impl Power {
     pub(super) fn spend(&mut self, (state, cause): Level, phase: Phase, ns: u64) {
         self.spent[phase as usize][cause as usize][state as usize] += ns;
         self.busy_ns += if state == State::Idle { 0 } else { ns };
-    }
-
-    /// Forgets what was spent, and returns it.
-    pub(super) fn take(&mut self) -> Spent {
-        std::mem::take(&mut self.spent)
-    }
-
-    /// Goes back to what had been spent.
-    pub(super) const fn put_back(&mut self, spent: Spent) {
-        self.spent = spent;
-    }
-
-    /// Nanoseconds in which the arm did not rest.
-    pub(super) const fn busy_ns(&self) -> u64 {
-        self.busy_ns
     }
 
     pub(super) fn energy(&self) -> Energy {

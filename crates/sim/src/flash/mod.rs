@@ -204,14 +204,14 @@ impl Flash {
 
     /// Draws so far, of random times and of read retry, to be saved.
     pub(crate) fn draws(&self) -> [u64; 2] {
-        [self.timing.operations(), self.retry.as_ref().map_or(0, |retry| retry.drawn())]
+        [self.timing.operations, self.retry.as_ref().map_or(0, |retry| retry.drawn)]
     }
 
     /// The same of a restored device.
     pub(crate) fn set_draws(&mut self, [operations, drawn]: [u64; 2]) {
-        self.timing.set_operations(operations);
+        self.timing.operations = operations;
         if let Some(retry) = &mut self.retry {
-            retry.set_drawn(drawn);
+            retry.drawn = drawn;
         }
     }
 }
@@ -220,7 +220,7 @@ impl Flash {
 impl Flash {
     /// The nominal duration of each kind of command; see [`Timing::nominal`].
     pub(crate) const fn nominal(&self) -> [Span; STAGE_KINDS] {
-        self.timing.nominal()
+        self.timing.nominal
     }
 
     /// How long the array works on a page.
@@ -233,7 +233,7 @@ impl Flash {
     /// and some pages are sensed again.
     #[inline]
     pub(crate) const fn reads_vary(&self) -> bool {
-        self.timing.has_parts() || self.retry.is_some()
+        self.timing.part_bytes > 0 || self.retry.is_some()
     }
 
     /// Typical time to sense a page of the read that a die has taken, which needs so many codewords
@@ -267,7 +267,7 @@ impl Flash {
         if operation.retries > 0
             && let Some(retry) = &self.retry
         {
-            let sense = retry.step() + array;
+            let sense = retry.step + array;
             operation.retry = Span::from_ns(u64::from(operation.retries) * sense.as_ns());
         }
     }
@@ -275,7 +275,7 @@ impl Flash {
     /// How many codewords a mapping unit has.
     #[inline]
     pub(crate) const fn codewords(&self) -> u32 {
-        self.timing.codewords()
+        self.timing.codewords
     }
 
     /// Nanoseconds that a page of an operation takes the channel for.
@@ -292,7 +292,7 @@ impl Flash {
     /// Nanoseconds of command and address on the channel.
     #[inline]
     pub(crate) const fn command_ns(&self) -> u64 {
-        self.timing.command_ns()
+        self.timing.command_ns
     }
 }
 
@@ -443,7 +443,7 @@ impl Flash {
         self.draw_array(die, array);
         let operation = &mut self.dies[die.index()].array;
         let op = operation.op;
-        operation.lead_ns = self.timing.command_ns() + if op == Op::Program { data_ns } else { 0 };
+        operation.lead_ns = self.timing.command_ns + if op == Op::Program { data_ns } else { 0 };
         operation.out_ns = if op == Op::Read { data_ns } else { 0 };
         let channel_ns = operation.lead_ns + operation.out_ns;
         self.want_channel(die, op == Op::Program, Place::Array, now);

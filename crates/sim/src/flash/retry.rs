@@ -25,13 +25,13 @@ pub(super) struct Retry {
     again_ppm: u64,
     most: u32,
     /// Time before each further sense.
-    step: Span,
+    pub(super) step: Span,
     cycles_before: u64,
     /// Whether copies leave their die, and so are decoded.
     decodes_copies: bool,
     /// What sets these draws apart from others, and how many there were.
     seed: u64,
-    drawn: u64,
+    pub(super) drawn: u64,
 }
 
 impl Retry {
@@ -50,21 +50,6 @@ impl Retry {
                 drawn: 0,
             })
         })
-    }
-
-    /// Time before each further sense.
-    pub(super) const fn step(&self) -> Span {
-        self.step
-    }
-
-    /// Draws so far, to be saved.
-    pub(super) const fn drawn(&self) -> u64 {
-        self.drawn
-    }
-
-    /// The same of a restored device.
-    pub(super) const fn set_drawn(&mut self, drawn: u64) {
-        self.drawn = drawn;
     }
 
     /// How often a page is sensed again of a block that has been erased so often in this run.

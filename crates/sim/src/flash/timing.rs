@@ -19,12 +19,12 @@ pub(super) struct Timing {
     /// Time to sense a part of a page by its type, and how many bytes that is; 0 bytes where parts
     /// take as long as pages.
     part: [Span; 4],
-    part_bytes: u32,
+    pub(super) part_bytes: u32,
     erase: Span,
     /// Command and address on the channel.
-    command_ns: u64,
+    pub(super) command_ns: u64,
     /// Codewords of a mapping unit and their bytes.
-    codewords: u32,
+    pub(super) codewords: u32,
     codeword_bytes: u32,
     /// Data of a read on the channel, by the codewords wanted of a page, and data of a program.
     read_ns: Vec<u64>,
@@ -41,9 +41,10 @@ pub(super) struct Timing {
     /// Whether any of these times is random.
     is_random: bool,
     /// Operations with a random time so far.
-    operations: u64,
-    /// Nominal duration of each kind of command.
-    nominal: [Span; STAGE_KINDS],
+    pub(super) operations: u64,
+    /// Nominal duration of each kind of command: array and channel, without waiting, on a page of
+    /// the first type, one unit of a read. Nothing for the buffer, the link and a barrier.
+    pub(super) nominal: [Span; STAGE_KINDS],
 }
 
 impl Timing {
@@ -96,12 +97,6 @@ impl Timing {
         timing
     }
 
-    /// The nominal duration of each kind of command: array and channel, without waiting, on a page
-    /// of the first type, one unit of a read. Nothing for the buffer, the link and a barrier.
-    pub(super) const fn nominal(&self) -> [Span; STAGE_KINDS] {
-        self.nominal
-    }
-
     /// Nominal durations take their time on the channel from here, by operation and bytes.
     pub(super) fn set_channel_times(&mut self, mut alone: impl FnMut(Op, u32) -> u64) {
         for stage in Stage::COMMANDS {
@@ -109,12 +104,6 @@ impl Timing {
             let array = self.nominal_array(stage);
             self.nominal[stage as usize] = array + Span::from_ns(channel_ns);
         }
-    }
-
-    /// Command and address on the channel.
-    #[inline]
-    pub(super) const fn command_ns(&self) -> u64 {
-        self.command_ns
     }
 
     /// How long the array works on a page; `None` is one that was never written.
@@ -138,18 +127,6 @@ impl Timing {
             _ => 0,
         };
         usize::try_from(page_type).unwrap_or(0).min(3)
-    }
-
-    /// Whether the array senses parts of pages in less time.
-    #[inline]
-    pub(super) const fn has_parts(&self) -> bool {
-        self.part_bytes > 0
-    }
-
-    /// How many codewords a mapping unit has.
-    #[inline]
-    pub(super) const fn codewords(&self) -> u32 {
-        self.codewords
     }
 
     /// How long the array works on a page of which a read needs so many codewords, if that is a
@@ -239,15 +216,6 @@ impl Timing {
         let longest = u128::from(typical.as_ns()) * u128::from(self.spread_ppm) / 1_000_000;
         let extra = u64::try_from((longest * fourth) >> 32).expect("below the longest");
         typical + Span::from_ns(extra)
-    }
-
-    /// Operations with a random time so far.
-    pub(super) const fn operations(&self) -> u64 {
-        self.operations
-    }
-
-    pub(super) const fn set_operations(&mut self, count: u64) {
-        self.operations = count;
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Lane {
     /// Issued so far.
     issued: u64,
     /// Issued and not answered.
-    outstanding: u64,
+    pub(super) outstanding: u64,
     /// Fetched and not answered.
     fetched: u64,
     /// Issued and not fetched.
@@ -168,7 +168,7 @@ impl Host {
     fn note_fetchable(&mut self, lane: usize) {
         let state = &self.lanes[lane];
         let head = state.waiting.front();
-        let held = state.rate.as_ref().is_some_and(|rate| rate.holds());
+        let held = state.rate.as_ref().is_some_and(|rate| rate.holds);
         let mut may = head.is_some() && below(state.fetched, self.keys.queue_depth) && !held;
         if let (true, Some(limit), Some(head)) = (may, &mut self.die_limit, head) {
             may = limit.fits(lane, &self.pending[head.index()]);
@@ -190,7 +190,7 @@ impl Host {
     /// The rate limit of a stream lets a request be fetched.
     pub(crate) fn credit_comes(&mut self, lane: usize) {
         if let Some(rate) = &mut self.lanes[lane].rate {
-            rate.release();
+            rate.holds = false;
         }
         self.note_fetchable(lane);
         self.stirred = true;
@@ -198,7 +198,7 @@ impl Host {
 
     /// For each stream, how long a request of it waited for its rate limit, in nanoseconds.
     pub(crate) fn held_ns(&self) -> impl Iterator<Item = u64> {
-        self.lanes.iter().map(|lane| lane.rate.as_ref().map_or(0, |rate| rate.held_ns()))
+        self.lanes.iter().map(|lane| lane.rate.as_ref().map_or(0, |rate| rate.held_ns))
     }
 
     /// Takes the link for the data of a request, from `now` on; returns when all of it and the
@@ -468,11 +468,6 @@ impl Host {
 }
 
 impl Lane {
-    /// Requests that were issued and not answered.
-    pub(super) const fn outstanding(&self) -> u64 {
-        self.outstanding
-    }
-
     /// The place where the answer that request `number` waits for is remembered, and its own.
     fn remembers(&self, number: u64) -> usize {
         usize::try_from(number % self.keys.depth).expect("a depth is small")

@@ -211,7 +211,7 @@ impl Host {
 
     /// Whether the submission queue of a stream has no place.
     pub(crate) fn queue_is_full(&self, lane: usize) -> bool {
-        self.keys.queue_depth > 0 && self.lanes[lane].outstanding() >= self.keys.queue_depth
+        self.keys.queue_depth > 0 && self.lanes[lane].outstanding >= self.keys.queue_depth
     }
 
     /// Requests that have arrived.

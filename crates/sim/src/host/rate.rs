@@ -16,8 +16,8 @@ pub(super) struct RateLimit {
     burst: u128,
     paid: [u128; 2],
     /// Whether a request waits for credit, and how long requests did in all, in nanoseconds.
-    holds: bool,
-    held_ns: u64,
+    pub(super) holds: bool,
+    pub(super) held_ns: u64,
 }
 
 impl RateLimit {
@@ -28,16 +28,6 @@ impl RateLimit {
         let paid = [picoseconds(start); 2];
         let limit = Self { mb_per_s, iops, burst, paid, holds: false, held_ns: 0 };
         (mb_per_s > 0 || iops > 0).then(|| Box::new(limit))
-    }
-
-    /// Whether a request waits for credit.
-    pub(super) const fn holds(&self) -> bool {
-        self.holds
-    }
-
-    /// How long requests have waited for credit, in nanoseconds.
-    pub(super) const fn held_ns(&self) -> u64 {
-        self.held_ns
     }
 
     /// A request is fetched.
@@ -66,11 +56,6 @@ impl RateLimit {
         self.holds = true;
         self.held_ns += ready.since(now).as_ns();
         Some(ready)
-    }
-
-    /// The credit has come.
-    pub(super) const fn release(&mut self) {
-        self.holds = false;
     }
 }
 

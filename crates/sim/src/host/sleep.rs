@@ -1,7 +1,7 @@
 //! The sleep of the device: the way of a request to a device that sleeps begins when it is awake.
 
 use super::Host;
-use crate::saved::{Reader, RestoreError, Saved, Writer};
+use crate::saved::{Reader, RestoreError, Saved, Writer, save_option};
 use crate::sleep::{Load, Sleep, Stretch};
 use flashyard_core::units::Time;
 
@@ -25,10 +25,7 @@ impl Host {
     }
 
     pub(crate) fn save_sleep(&self, to: &mut Writer<'_>) {
-        self.sleep.is_some().save(to);
-        if let Some(sleep) = &self.sleep {
-            sleep.save(to);
-        }
+        save_option(self.sleep.as_deref(), to);
     }
 
     /// Takes over the sleep of a device that was saved at `now`. One that did not sleep was awake

@@ -2,7 +2,7 @@
 //! are needed than there may be, pairs are joined and the width doubles.
 
 use super::exact::{Exact, add, picojoules, spread};
-use crate::saved::{Reader, RestoreError, Saved, Writer, load_list, save_list, saved};
+use crate::saved::saved;
 use flashyard_core::request::{RequestOp, SECTOR_BYTES};
 use flashyard_core::units::Time;
 use serde::Serialize;
@@ -71,15 +71,7 @@ impl Bin {
 #[derive(Clone, Debug, Default)]
 struct StreamBins(Vec<u64>);
 
-impl Saved for StreamBins {
-    fn save(&self, to: &mut Writer<'_>) {
-        save_list(&self.0, to);
-    }
-    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
-        load_list(&mut self.0, || 0, from)
-    }
-}
-
+saved!(StreamBins {} lists { 0 });
 saved!(Counts { host_programs, gc_programs, programs, erases, free_blocks, accesses_pj });
 saved!(Bin { requests, sectors, latency_ns, latency_max, outstanding_ns, energy, counts });
 
@@ -100,23 +92,8 @@ pub struct Series {
     base: Counts,
 }
 
-/// The phase is over; the next one sets `start` and `before`.
-impl Saved for Series {
-    fn save(&self, to: &mut Writer<'_>) {
-        [self.width, self.elapsed].save(to);
-        self.base.save(to);
-        save_list(&self.bins, to);
-        save_list(&self.streams, to);
-    }
-    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
-        let mut times = [0u64; 2];
-        times.load(from)?;
-        [self.width, self.elapsed] = times;
-        self.base.load(from)?;
-        load_list(&mut self.bins, Bin::default, from)?;
-        load_list(&mut self.streams, StreamBins::default, from)
-    }
-}
+// The phase is over; the next one sets `start` and `before`.
+saved!(Series { width, elapsed, base } lists { bins, streams } skip { start, before });
 
 impl Series {
     /// A series of bins of `width_ns`.

@@ -306,7 +306,7 @@ impl Flash {
                 && pick.awaits_status(die)
             {
                 pick.ready(die);
-            } else if !bus.wires.at(die, Place::Array).polls() {
+            } else if !bus.wires.at(die, Place::Array).polls {
                 bus.wires.at(die, Place::Array).known = now;
             }
             if self.budget.is_some() {
@@ -382,7 +382,7 @@ impl Flash {
         let Some(bus) = &self.bus else { return };
         let Engine::Pick(pick) = &bus.engine else { return };
         let channel = self.dies[die.index()].channel;
-        if bus.wires.times.are_zero() && pick.gate().is_none() {
+        if bus.wires.times.are_zero && pick.gate().is_none() {
             self.carry_requests(channel, now);
         } else {
             self.channel_events.set(channel.get(), now.max(pick.free(channel)));
@@ -431,7 +431,7 @@ impl Flash {
             unit.array_due = unit.array.array_end;
             self.note_due(die);
             // Whoever starts it looks himself where requests take no time.
-            if self.suspends && !wires.times.are_zero() {
+            if self.suspends && !wires.times.are_zero {
                 self.granted.push_back(die);
             }
         }

@@ -21,7 +21,7 @@ pub(super) struct BusTimes {
     short: [Span; BusKind::ALL.len()],
     /// Of data, by kind and bytes, as they were asked for.
     data: Vec<(BusKind, u32, Span)>,
-    are_zero: bool,
+    pub(super) are_zero: bool,
 }
 
 impl fmt::Debug for BusTimes {
@@ -75,11 +75,6 @@ impl BusTimes {
                 .into_iter()
                 .all(|kind| times.ask(kind, unit) == Span::ZERO);
         times
-    }
-
-    /// Whether requests take no time.
-    pub(super) const fn are_zero(&self) -> bool {
-        self.are_zero
     }
 
     fn ask(&mut self, kind: BusKind, bytes: u32) -> Span {

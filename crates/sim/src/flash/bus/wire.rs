@@ -35,7 +35,7 @@ pub(crate) struct Wire {
     pages: u32,
     planes: u32,
     /// Whether its status is asked for when its array is done.
-    polls: bool,
+    pub(super) polls: bool,
     /// From when on the controller knows that its array is done; [`Time::MAX`] before it does.
     pub(super) known: Time,
 }
@@ -65,11 +65,6 @@ impl Wire {
     /// Whether this activation is the last one, which starts the array.
     pub(super) const fn starts(&self, request: &BusRequest) -> bool {
         matches!(request.kind, BusKind::ProgramActivate) || request.plane + 1 == self.pages
-    }
-
-    /// Whether its status is asked for when its array is done.
-    pub(super) const fn polls(&self) -> bool {
-        self.polls
     }
 
     /// Nanoseconds that it has waited for the bus since it began or was resumed, and that its array

@@ -7,7 +7,6 @@ use super::engine::Engine;
 use super::interface::{NONE, Scheme, check_log, log_blocks};
 use super::list::BlockList;
 use crate::parts::layer::{PageWrite, Plan, Shape, TranslationLayer};
-use crate::parts::memory::{Extent, TableCost};
 use flashyard_core::key::Kind;
 use flashyard_core::{choice, keys};
 
@@ -46,17 +45,7 @@ impl Scheme for BastKeys {
         check_log("bast", self.log_blocks, 1, shape)
     }
 
-    fn skips_pages(&self) -> bool {
-        true
-    }
-
-    fn log_blocks(&self, shape: &Shape) -> u32 {
-        log_blocks(self.log_blocks, shape)
-    }
-
-    fn tables(&self, extent: &Extent) -> Option<TableCost> {
-        Some(TableCost::with_log(extent, extent.owned_log()))
-    }
+    with_log_blocks!(owned_log);
 
     fn layer(&self, shape: &Shape) -> Bast {
         let engine = Engine::new(shape);

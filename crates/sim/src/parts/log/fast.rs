@@ -7,7 +7,6 @@
 use super::engine::Engine;
 use super::interface::{Scheme, check_log, log_blocks};
 use crate::parts::layer::{PageWrite, Plan, Shape, TranslationLayer};
-use crate::parts::memory::{Extent, TableCost};
 use flashyard_core::key::Kind;
 use flashyard_core::{choice, keys};
 use std::collections::VecDeque;
@@ -56,17 +55,7 @@ impl Scheme for FastKeys {
         check_log("fast", self.log_blocks, 1 + u32::from(self.sequential_log), shape)
     }
 
-    fn skips_pages(&self) -> bool {
-        true
-    }
-
-    fn log_blocks(&self, shape: &Shape) -> u32 {
-        log_blocks(self.log_blocks, shape)
-    }
-
-    fn tables(&self, extent: &Extent) -> Option<TableCost> {
-        Some(TableCost::with_log(extent, extent.shared_log()))
-    }
+    with_log_blocks!(shared_log);
 
     fn layer(&self, shape: &Shape) -> Fast {
         let blocks = log_blocks(self.log_blocks, shape) as usize;

@@ -14,7 +14,6 @@ use super::interface::{NONE, Scheme, check_log, engine_bytes, log_blocks};
 use super::last_shared::{COLD, HOT, Shared};
 use super::list::BlockList;
 use crate::parts::layer::{PageWrite, Plan, Shape, TranslationLayer};
-use crate::parts::memory::{Extent, TableCost};
 
 impl LastKeys {
     /// Sequential and shared log blocks.
@@ -51,17 +50,7 @@ impl Scheme for LastKeys {
         Ok(())
     }
 
-    fn skips_pages(&self) -> bool {
-        true
-    }
-
-    fn log_blocks(&self, shape: &Shape) -> u32 {
-        log_blocks(self.log_blocks, shape)
-    }
-
-    fn tables(&self, extent: &Extent) -> Option<TableCost> {
-        Some(TableCost::with_log(extent, extent.shared_log()))
-    }
+    with_log_blocks!(shared_log);
 
     /// It also counts logical blocks in log blocks and remembers when pages were written.
     fn layer_bytes(&self, shape: &Shape) -> u64 {

@@ -36,6 +36,28 @@ macro_rules! by_engine {
     };
 }
 
+/// What every scheme with log blocks says of them. Its log table is one of [`Extent`]'s.
+///
+/// [`Extent`]: crate::parts::memory::Extent
+macro_rules! with_log_blocks {
+    ($table:ident) => {
+        fn skips_pages(&self) -> bool {
+            true
+        }
+
+        fn log_blocks(&self, shape: &Shape) -> u32 {
+            log_blocks(self.log_blocks, shape)
+        }
+
+        fn tables(
+            &self,
+            extent: &$crate::parts::memory::Extent,
+        ) -> Option<$crate::parts::memory::TableCost> {
+            Some($crate::parts::memory::TableCost::with_log(extent, extent.$table()))
+        }
+    };
+}
+
 mod engine;
 mod interface;
 mod last_keys;
