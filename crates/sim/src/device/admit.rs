@@ -164,7 +164,7 @@ impl Device {
             self.account.buffer_looked_up(false);
         }
         self.account.table_looked_up();
-        if place.is_none() && !self.ftl.senses_any_page() {
+        if self.ftl.is_unmapped(place) {
             self.account.unmapped_read();
         }
         let track = self.sets.track_mut(set);
@@ -440,7 +440,7 @@ impl Device {
     /// waited for it are woken by [`Self::wake_passed`].
     fn barrier_over(&mut self, set: SetId) {
         self.close_and_rest(set);
-        if self.sets[set].request.is_none() && self.ftl.spans_planes() {
+        if self.sets[set].request.is_none() {
             self.let_ftl(|ftl, lent| ftl.gate_opens(set, lent));
         }
         self.sets.complete_and_list(set);

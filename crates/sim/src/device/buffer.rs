@@ -250,7 +250,7 @@ impl Device {
         let (number, through) = (self.sets.number(set), self.sets.last_stage(set) > 0);
         if superseded {
             // A later trim has forgotten the unit already.
-            if through && self.ftl.is_planned() {
+            if through {
                 self.plan_change(set, (1, 0));
                 self.ftl.trim_planned(lpn);
             }

@@ -89,9 +89,7 @@ impl Device {
     }
 
     fn stage_over(&mut self, set: SetId) {
-        if self.ftl.is_task(set, &self.sets)
-            && self.let_ftl(|ftl, lent| ftl.task_goes_on(set, lent))
-        {
+        if self.ftl.is_task(set, &self.sets) && self.let_ftl(|ftl, lent| ftl.goes_on(set, lent)) {
             return;
         }
         let mut woken = std::mem::take(&mut self.work.woken);
@@ -303,7 +301,8 @@ impl Device {
             self.tell_set_over(set, line);
         }
         if self.host[handle].pages > 0 {
-            if trims && !self.ftl.is_raw() {
+            let erases = |command: &(Stage, _)| command.0 == Stage::HostErase;
+            if trims && !self.sets.commands(set).iter().any(erases) {
                 self.commit_trim(set);
             }
             if changes {

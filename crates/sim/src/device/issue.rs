@@ -285,10 +285,8 @@ impl Device {
                 if !self.short_road {
                     self.leaves_for_die(set, true);
                 }
-                if self.ftl.is_paced() {
-                    let ends = self.sets[set].in_gc_queue || !self.queues.has_gc(die);
-                    self.ftl.note_turn(die, ends);
-                }
+                let ends = || self.sets[set].in_gc_queue || !self.queues.has_gc(die);
+                self.ftl.note_turn(die, ends);
                 self.start(set, die, ppn);
                 self.suspend_if_asked(die);
                 false
@@ -332,15 +330,11 @@ impl Device {
     #[inline(always)]
     pub(super) fn next_command(&mut self, die: DieId) -> Option<SetId> {
         let (host, gc) = self.queues.first(die, self.now);
-        if self.ftl.is_paced() {
-            return self.ftl.paced_command(die, (host, gc), &self.sets);
-        }
-        let Some(gc) = gc else { return host };
-        let Some(command) = host else { return Some(gc) };
-        let first = self.sets[command].queue < self.queues.policy().queues_before_urgent_gc();
-        let urgent = self.ftl.is_urgent(self.sets.plane(gc));
-        let gc_first = urgent || (self.queues.ranks_streams() && self.queues.gc_is_before(command));
-        if !first && gc_first { Some(gc) } else { host }
+        let queues = &self.queues;
+        self.ftl.next_command(die, (host, gc), &self.sets, |command, urgent| {
+            let first = self.sets[command].queue < queues.policy().queues_before_urgent_gc();
+            !first && (urgent || (queues.ranks_streams() && queues.gc_is_before(command)))
+        })
     }
 
     /// A command waits for another plane: the data of a read has moved there, or a write found its
@@ -374,10 +368,7 @@ impl Device {
         match self.sets.stage(set).op() {
             Op::Read => {
                 let target = self.read_target(set).or_else(|| self.named_unit(set));
-                if !self.ftl.data_moves() {
-                    return Bound::Page(target);
-                }
-                match target.map(|ppn| self.settings.geometry.plane_of(ppn)) {
+                match self.ftl.plane_now(target) {
                     Some(plane) if self.settings.geometry.die_of_plane(plane) != die => {
                         Bound::Elsewhere(plane)
                     }
@@ -418,7 +409,7 @@ impl Device {
             Binding::NewBlock(ppn) => {
                 let plane = self.sets.plane(set);
                 let charge = self.charge_of(self.sets[set].charge);
-                self.let_ftl(|ftl, lent| ftl.block_taken(plane, charge, lent));
+                self.let_ftl(|ftl, lent| ftl.block_taken(plane, charge, false, lent));
                 Bound::Page(Some(ppn))
             }
             Binding::Full => Bound::NoRoom,

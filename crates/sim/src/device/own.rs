@@ -5,7 +5,7 @@
 
 use super::{Device, SimError};
 use crate::config::MultiPlane;
-use crate::ftl::{BegunJob, Charge, Copied, CopyRun, Erased, Eraser, Ftl, Lent, Room, Todo};
+use crate::ftl::{BegunJob, Charge, Copied, CopyRun, Erased, Eraser, Lent, Room, Scheme, Todo};
 use crate::handle::{RequestId, SetId};
 use crate::host::Timer;
 use crate::metrics::counters::{Phase, Work};
@@ -22,18 +22,19 @@ impl Device {
     }
 
     /// The translation layer does a piece of work, and what that leaves to be done follows.
-    pub(super) fn let_ftl<T>(&mut self, work: impl FnOnce(&mut Ftl, &mut Lent<'_>) -> T) -> T {
+    pub(super) fn let_ftl<T>(&mut self, work: impl FnOnce(&mut Scheme, &mut Lent<'_>) -> T) -> T {
         let (answer, from) = self.ask_ftl(work);
         self.carry_out(from);
         answer
     }
 
     /// The same where [`Self::carry_out`] follows later; returns from where on.
-    fn ask_ftl<T>(&mut self, work: impl FnOnce(&mut Ftl, &mut Lent<'_>) -> T) -> (T, usize) {
+    fn ask_ftl<T>(&mut self, work: impl FnOnce(&mut Scheme, &mut Lent<'_>) -> T) -> (T, usize) {
         let (now, ended, todo) = (self.now, self.has_ended(), &mut self.work.todo);
         let from = todo.len();
-        let mut lent = Lent { now, ended, sets: &mut self.sets, todo };
-        (work(&mut self.ftl, &mut lent), from)
+        let (scheme, base) = self.ftl.parts();
+        let mut lent = Lent { now, ended, base, sets: &mut self.sets, todo };
+        (work(scheme, &mut lent), from)
     }
 
     /// Does what is listed from a place on. What that leads to is listed behind it, and done and
@@ -186,7 +187,7 @@ impl Device {
             let Set { charge, page_codewords, .. } = device.sets[set];
             if page_codewords > 0 && device.sets.stage(set) != Stage::CopyProgram {
                 let (plane, charge) = (device.sets.plane(set), device.charge_of(charge));
-                device.let_ftl(|ftl, lent| ftl.program_begins(plane, charge, lent));
+                device.let_ftl(|ftl, lent| ftl.block_taken(plane, charge, true, lent));
             }
         });
     }
@@ -195,7 +196,7 @@ impl Device {
     /// time as there are planes; what that makes dirty behind it stays so.
     pub(super) fn flush_map(&mut self) -> Result<(), SimError> {
         let mut from = MapPage::new(0);
-        while let Some(next) = self.let_ftl(|ftl, lent| ftl.flush_map(from, lent)) {
+        while let Some(next) = self.let_ftl(|_, lent| lent.flush_map(from)) {
             from = next;
             if self.sets.live() >= self.settings.geometry.all_planes() {
                 self.drain()?;
@@ -207,9 +208,6 @@ impl Device {
     /// Shows the checker the command of a set that reads or writes a map page.
     pub(super) fn show_map_write(&mut self, set: SetId) {
         let page = self.sets[set].map_page;
-        if !self.ftl.has_cache() {
-            return;
-        }
         match self.sets.stage(set) {
             Stage::EvictRead | Stage::RewriteRead => self.account.map_page_read(set, page),
             Stage::Writeback | Stage::RewriteProgram => {
@@ -253,9 +251,7 @@ impl Device {
     pub(super) fn copy_in_bulk(&mut self, others: Time) {
         let Some((die, due)) = self.flash.next_die().filter(|next| next.1 < others) else { return };
         let Some(set) = self.flash.operation(die, Place::Array).leader else { return };
-        let alone = self.queues.is_empty(die)
-            && !self.flash.operation(die, Place::Output).serves()
-            && self.ftl.is_task(set, &self.sets);
+        let alone = self.queues.is_empty(die) && !self.flash.operation(die, Place::Output).serves();
         if !alone || self.sets.stage(set).op() == Op::Erase {
             return;
         }
@@ -272,9 +268,7 @@ impl Device {
         let flash = &self.flash;
         let array_time = |op, ppn| flash.array_time(op, Some(ppn));
         let done = self.ftl.copy_in_bulk(set, run, limit, &mut self.sets, array_time);
-        if done.ops == [0, 0] {
-            return;
-        }
+        let Some(done) = done else { return };
         self.queues.skip_insertions(done.ops[0] + done.ops[1]);
         let (phase, charge) = (self.phase(), self.sets[set].charge);
         for (at, (op, purpose)) in done.purposes.into_iter().enumerate() {

@@ -3,6 +3,7 @@
 
 use super::{Device, LAST_ARRIVAL, RunError, SimError};
 use crate::account::{Figures, PhaseReport, Usage};
+use crate::ftl::Scheme;
 use crate::host::Host;
 use crate::parts::layer::MergeCounts;
 use crate::report::Report;
@@ -454,11 +455,7 @@ impl Device {
         }
         if self.ftl.is_paced() {
             self.be_awake();
-            let mut goes_on = false;
-            for plane in self.ftl.planes() {
-                goes_on |= self.let_ftl(|ftl, lent| ftl.end_resting_job(plane, lent));
-            }
-            if goes_on {
+            if self.let_ftl(Scheme::end_resting_jobs) {
                 self.drain()?;
             }
         }

@@ -27,7 +27,7 @@ impl Device {
         request.page = page;
         let lpn = Lpn::new(request.first.get() + page);
         let op = self.page_op(handle, lpn);
-        let lpn = if op == RequestOp::Trim { self.trimmed_unit(handle, page) } else { lpn };
+        let lpn = if op == RequestOp::Trim { self.ftl.trimmed_unit(lpn, page) } else { lpn };
         let changes = op != RequestOp::Read;
         let mut plan = Plan::new();
         if self.needs_entry(handle, op, lpn) && !self.plan_map(&mut plan, lpn) {
@@ -37,7 +37,7 @@ impl Device {
         self.host[handle].end_stall(self.now);
         self.plan_data(&mut plan, handle, op, lpn);
         let trims = op == RequestOp::Trim;
-        if plan.count == 0 && (plan.waits[0].is_some() || (trims && self.ftl.is_planned())) {
+        if plan.count == 0 && plan.waits[0].is_some() {
             // Nothing to do, but not before the map entry is known; others may wait for it.
             plan.push(Stage::Barrier, self.ftl.plane_of_lpn(lpn));
         }
@@ -144,12 +144,6 @@ impl Device {
         }
     }
 
-    /// The unit that an access of a trim forgets: of a block that it erases, the first one.
-    fn trimmed_unit(&self, handle: RequestId, page: u32) -> Lpn {
-        let units = if self.ftl.is_raw() { self.settings.geometry.units_per_block() } else { 1 };
-        Lpn::new(self.host[handle].first.get() + page * units)
-    }
-
     /// What a request does to one of the units that it touches: writing zeroes forgets whole units
     /// and writes the others. Without translation it erases blocks, as any trim.
     fn page_op(&self, handle: RequestId, lpn: Lpn) -> RequestOp {
@@ -171,10 +165,7 @@ impl Device {
             }
             RequestOp::Trim => {
                 self.account.table_looked_up();
-                self.ftl.trim_translated(lpn);
-                if self.ftl.is_raw() {
-                    plan.push(Stage::HostErase, self.ftl.plane_of_lpn(lpn));
-                }
+                self.ftl.trim_translated(plan, lpn);
             }
             RequestOp::Flush => {}
         }
@@ -208,7 +199,7 @@ impl Device {
     ) -> Option<(Stage, PlaneId)> {
         self.account.table_looked_up();
         let place = self.ftl.locate(lpn);
-        if place.is_none() && !changes(&self.sets) && !self.ftl.senses_any_page() {
+        if self.ftl.is_unmapped(place) && !changes(&self.sets) {
             self.account.unmapped_read();
             if self.settings.keys.nand.unmapped_read == UnmappedRead::Zero {
                 return None;

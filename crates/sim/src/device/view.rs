@@ -94,13 +94,7 @@ impl Device {
     /// Whether the die is idle that a unit is on; where it may be anywhere and is nowhere, it is
     /// not.
     fn data_die_idle(&self, lpn: Lpn) -> bool {
-        match self.ftl.locate(lpn) {
-            Some(ppn) if self.ftl.data_moves() => {
-                self.plane_idle(self.settings.geometry.plane_of(ppn))
-            }
-            None if self.ftl.is_dynamic() => false,
-            _ => self.plane_idle(self.ftl.plane_of_lpn(lpn)),
-        }
+        self.ftl.known_plane(lpn).is_some_and(|plane| self.plane_idle(plane))
     }
 }
 
@@ -170,8 +164,8 @@ impl HostView for View<'_> {
     }
 
     fn write_die_idle(&self, lpn: Lpn) -> bool {
-        if !self.0.ftl.data_moves() {
-            return self.0.plane_idle(self.0.ftl.plane_of_lpn(lpn));
+        if let Some(plane) = self.0.ftl.striped_plane(lpn) {
+            return self.0.plane_idle(plane);
         }
         let mut dies = (0..self.0.settings.geometry.dies()).map(DieId::new);
         dies.any(|die| self.0.die_rests(die))
