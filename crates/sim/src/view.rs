@@ -102,13 +102,7 @@ impl View<'_> {
     /// Whether the die is idle that a unit is on; where it may be anywhere and is nowhere, it is
     /// not.
     fn data_die_idle(&self, lpn: Lpn) -> bool {
-        match self.ftl.locate(lpn) {
-            Some(ppn) if self.ftl.data_moves() => {
-                self.plane_idle(self.settings.geometry.plane_of(ppn))
-            }
-            None if self.ftl.is_dynamic() => false,
-            _ => self.plane_idle(self.ftl.plane_of_lpn(lpn)),
-        }
+        self.ftl.known_plane(lpn).is_some_and(|plane| self.plane_idle(plane))
     }
 
     /// A user's own host policy may answer what cannot be done.
@@ -248,8 +242,8 @@ impl HostView for View<'_> {
     }
 
     fn write_die_idle(&self, lpn: Lpn) -> bool {
-        if !self.ftl.data_moves() {
-            return self.plane_idle(self.ftl.plane_of_lpn(lpn));
+        if let Some(plane) = self.ftl.striped_plane(lpn) {
+            return self.plane_idle(plane);
         }
         let mut dies = (0..self.settings.geometry.dies()).map(DieId::new);
         dies.any(|die| self.die_rests(die))

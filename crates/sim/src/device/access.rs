@@ -33,7 +33,7 @@ impl Device {
     ) -> Option<(Stage, PlaneId)> {
         self.account.table_looked_up();
         let place = self.ftl.locate(lpn);
-        if place.is_none() && !changes(&self.sets) && !self.ftl.senses_any_page() {
+        if self.ftl.is_unmapped(place) && !changes(&self.sets) {
             self.account.unmapped_read();
             if self.settings.keys.nand.unmapped_read == UnmappedRead::Zero {
                 return None;

@@ -164,7 +164,7 @@ impl Device {
             self.account.buffer_looked_up(false);
         }
         self.account.table_looked_up();
-        if place.is_none() && !self.ftl.senses_any_page() {
+        if self.ftl.is_unmapped(place) {
             self.account.unmapped_read();
         }
         let track = self.sets.track_mut(set);

@@ -32,10 +32,7 @@ impl Device {
         match self.sets.stage(set).op() {
             Op::Read => {
                 let target = self.read_target(set).or_else(|| self.named_unit(set));
-                if !self.ftl.data_moves() {
-                    return Bound::Page(target);
-                }
-                match target.map(|ppn| self.settings.geometry.plane_of(ppn)) {
+                match self.ftl.plane_now(target) {
                     Some(plane) if self.settings.geometry.die_of_plane(plane) != die => {
                         Bound::Elsewhere(plane)
                     }
@@ -57,7 +54,7 @@ impl Device {
             Binding::NewBlock(ppn) => {
                 let plane = self.sets.plane(set);
                 let charge = self.charge_of(self.sets[set].charge);
-                self.let_ftl(|ftl, lent| ftl.block_taken(plane, charge, lent));
+                self.let_ftl(|ftl, lent| ftl.block_taken(plane, charge, false, lent));
                 Bound::Page(Some(ppn))
             }
             Binding::Full => Bound::NoRoom,

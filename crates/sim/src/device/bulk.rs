@@ -39,9 +39,7 @@ impl Device {
     pub(super) fn copy_in_bulk(&mut self, others: Time) {
         let Some((die, due)) = self.flash.next_die().filter(|next| next.1 < others) else { return };
         let Some(set) = self.flash.operation(die, Place::Array).leader else { return };
-        let alone = self.queues.is_empty(die)
-            && !self.flash.operation(die, Place::Output).serves()
-            && self.ftl.is_task(set, &self.sets);
+        let alone = self.queues.is_empty(die) && !self.flash.operation(die, Place::Output).serves();
         if !alone || self.sets.stage(set).op() == Op::Erase {
             return;
         }
@@ -58,9 +56,7 @@ impl Device {
         let flash = &self.flash;
         let array_time = |op, ppn| flash.array_time(op, Some(ppn));
         let done = self.ftl.copy_in_bulk(set, run, limit, &mut self.sets, array_time);
-        if done.ops == [0, 0] {
-            return;
-        }
+        let Some(done) = done else { return };
         self.queues.skip_insertions(done.ops[0] + done.ops[1]);
         let (phase, charge) = (self.phase(), self.sets[set].charge);
         for (at, (op, purpose)) in done.purposes.into_iter().enumerate() {

@@ -4,7 +4,7 @@ use super::Device;
 use crate::account::{Answer, queue_wait};
 use crate::handle::{LineId, RequestId, SetId};
 use crate::observe::{RequestAnswered, RequestDone};
-use crate::sets::Set;
+use crate::sets::{Set, Stage};
 
 impl Device {
     /// Every command of a set is over.
@@ -29,7 +29,8 @@ impl Device {
             self.tell_set_over(set, line);
         }
         if self.host[handle].pages > 0 {
-            if trims && !self.ftl.is_raw() {
+            let erases = |command: &(Stage, _)| command.0 == Stage::HostErase;
+            if trims && !self.sets.commands(set).iter().any(erases) {
                 self.commit_trim(set);
             }
             if changes {

@@ -91,9 +91,7 @@ impl Device {
     }
 
     fn stage_over(&mut self, set: SetId) {
-        if self.ftl.is_task(set, &self.sets)
-            && self.let_ftl(|ftl, lent| ftl.task_goes_on(set, lent))
-        {
+        if self.ftl.is_task(set, &self.sets) && self.let_ftl(|ftl, lent| ftl.goes_on(set, lent)) {
             return;
         }
         let mut woken = std::mem::take(&mut self.work.woken);

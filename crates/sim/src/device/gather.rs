@@ -91,9 +91,10 @@ impl Device {
         if stage.op() == Op::Erase {
             return true;
         }
+        let any = self.settings.keys.nand.multi_plane == MultiPlane::Any;
         let page = match stage.op() {
-            // Layers are refused on dies that need the same page on every plane.
-            Op::Program if self.ftl.is_planned() => return true,
+            // So it is with layers: they are refused where planes need the same page.
+            Op::Program if any => return true,
             Op::Program => self.ftl.next_page(set, &self.sets),
             _ => match self.read_target(set) {
                 Some(ppn) if geometry.plane_of(ppn) == plane => Some(geometry.page_in_block(ppn)),
@@ -102,7 +103,6 @@ impl Device {
                 None => None,
             },
         };
-        let any = self.settings.keys.nand.multi_plane == MultiPlane::Any;
         any || page.unwrap_or(0) == ppn.map_or(0, |ppn| geometry.page_in_block(ppn))
     }
 

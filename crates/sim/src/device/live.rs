@@ -6,7 +6,7 @@
 use super::Device;
 use crate::buffer::ports::Direction;
 use crate::buffer::{Batch, FlushOutcome, Put};
-use crate::ftl::{Ftl, Lent, Todo};
+use crate::ftl::{Lent, Scheme, Todo};
 use crate::handle::{LineId, SetId};
 use crate::host::Timer;
 use crate::observe::FlushTrigger;
@@ -15,7 +15,7 @@ use flashyard_core::units::{Lpn, PlaneId, Span};
 
 impl Device {
     /// The translation layer does a piece of work, and what that leaves to be done follows.
-    pub(super) fn let_ftl<T>(&mut self, work: impl FnOnce(&mut Ftl, &mut Lent<'_>) -> T) -> T {
+    pub(super) fn let_ftl<T>(&mut self, work: impl FnOnce(&mut Scheme, &mut Lent<'_>) -> T) -> T {
         let (answer, from) = self.ask_ftl(work);
         self.carry_out(from);
         answer
@@ -122,7 +122,7 @@ impl Device {
     /// waited for it are woken by [`Self::wake_passed`].
     fn barrier_over(&mut self, set: SetId) {
         self.ledger().close_and_rest(set);
-        if self.sets[set].request.is_none() && self.ftl.spans_planes() {
+        if self.sets[set].request.is_none() {
             self.let_ftl(|ftl, lent| ftl.gate_opens(set, lent));
         }
         self.sets.complete_and_list(set);
@@ -203,7 +203,7 @@ impl Device {
         let (number, through) = (self.sets.number(set), self.sets.last_stage(set) > 0);
         if superseded {
             // A later trim has forgotten the unit already.
-            if through && self.ftl.is_planned() {
+            if through {
                 self.plan_change(set, (1, 0));
                 self.ftl.trim_planned(lpn);
             }

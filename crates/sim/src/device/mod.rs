@@ -212,17 +212,7 @@ impl Device {
     /// Fills the map cache before the run: lines by their first LPN and whether they are dirty, the
     /// least recently used one first.
     pub fn preload_map(&mut self, lines: &[(u64, bool)]) -> Result<(), SimError> {
-        if !self.ftl.has_cache() {
-            return Err(SimError::InitialLines("a resident map has no lines".to_string()));
-        }
-        let last = u64::from(self.settings.exported_units) - 1;
-        if let Some((lpn, _)) = lines.iter().find(|(lpn, _)| *lpn > last) {
-            let why = format!("initial line {lpn}: the last page of the device is {last}");
-            return Err(SimError::InitialLines(why));
-        }
-        let narrow = |lpn| Lpn::new(u32::try_from(lpn).expect("below the device's pages"));
-        let lines: Vec<_> = lines.iter().map(|&(lpn, dirty)| (narrow(lpn), dirty)).collect();
-        self.ftl.preload_map(&lines).map_err(SimError::InitialLines)
+        self.ftl.preload_map(lines).map_err(SimError::InitialLines)
     }
 
     /// What a host policy sees.

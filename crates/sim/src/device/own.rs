@@ -4,7 +4,7 @@
 //! and lists what is to be done outside of it; here that is done, in the order of the list.
 
 use super::{Device, SimError};
-use crate::ftl::{BegunJob, Charge, Copied, Erased, Eraser, Ftl, Lent};
+use crate::ftl::{BegunJob, Charge, Copied, Erased, Eraser, Lent, Scheme};
 use crate::handle::SetId;
 use crate::metrics::counters::Phase;
 use crate::observe::{OwnCause, Trigger};
@@ -20,12 +20,13 @@ impl Device {
     /// The same where [`Self::carry_out`] follows later; returns from where on.
     pub(super) fn ask_ftl<T>(
         &mut self,
-        work: impl FnOnce(&mut Ftl, &mut Lent<'_>) -> T,
+        work: impl FnOnce(&mut Scheme, &mut Lent<'_>) -> T,
     ) -> (T, usize) {
         let (now, ended, todo) = (self.now, self.has_ended(), &mut self.work.todo);
         let from = todo.len();
-        let mut lent = Lent { now, ended, sets: &mut self.sets, todo };
-        (work(&mut self.ftl, &mut lent), from)
+        let (scheme, base) = self.ftl.parts();
+        let mut lent = Lent { now, ended, base, sets: &mut self.sets, todo };
+        (work(scheme, &mut lent), from)
     }
 
     /// The translation layer has made a set.

@@ -205,15 +205,11 @@ impl Device {
     #[inline(always)]
     pub(super) fn next_command(&mut self, die: DieId) -> Option<SetId> {
         let (host, gc) = self.queues.first(die, self.now);
-        if self.ftl.is_paced() {
-            return self.ftl.paced_command(die, (host, gc), &self.sets);
-        }
-        let Some(gc) = gc else { return host };
-        let Some(command) = host else { return Some(gc) };
-        let first = self.sets[command].queue < self.queues.policy().queues_before_urgent_gc();
-        let urgent = self.ftl.is_urgent(self.sets.plane(gc));
-        let gc_first = urgent || (self.queues.ranks_streams() && self.queues.gc_is_before(command));
-        if !first && gc_first { Some(gc) } else { host }
+        let queues = &self.queues;
+        self.ftl.next_command(die, (host, gc), &self.sets, |command, urgent| {
+            let first = self.sets[command].queue < queues.policy().queues_before_urgent_gc();
+            !first && (urgent || (queues.ranks_streams() && queues.gc_is_before(command)))
+        })
     }
 
     /// A command waits for another plane: the data of a read has moved there, or a write found its

@@ -22,8 +22,8 @@ impl Device {
             let map = self.ftl.map();
             map.audit();
             checker.finish(|lpn| map.lookup(lpn), |units| map.are_unmapped(units));
-            if self.ftl.has_cache() {
-                checker.finish_map(|lpn| self.ftl.is_entry_dirty(lpn));
+            if let Some(is_dirty) = self.ftl.dirty_entries() {
+                checker.finish_map(is_dirty);
             }
         }
         let end = self.end_state();
@@ -32,7 +32,6 @@ impl Device {
 
     fn end_state(&self) -> EndState {
         let (settings, ftl) = (&self.settings, &self.ftl);
-        let page_map = !ftl.is_planned() && !ftl.is_raw();
         let lines = self.buffer.as_ref().map(|buffer| buffer.lines());
         EndState {
             ftl: ftl_figures(&self.ftl),
@@ -42,7 +41,8 @@ impl Device {
             buffer_units: lines.map_or(0, |lines| lines.units().into()),
             dirty_units: lines.map_or(0, |lines| lines.dirty().into()),
             initial: settings.keys.state.initial.word(),
-            effective_over_provisioning: page_map
+            effective_over_provisioning: ftl
+                .is_page_map()
                 .then(|| initial::effective_over_provisioning(settings)),
             bus: self
                 .flash

@@ -157,7 +157,7 @@ impl Device {
             let Set { charge, page_codewords, .. } = device.sets[set];
             if page_codewords > 0 && device.sets.stage(set) != Stage::CopyProgram {
                 let (plane, charge) = (device.sets.plane(set), device.charge_of(charge));
-                device.let_ftl(|ftl, lent| ftl.program_begins(plane, charge, lent));
+                device.let_ftl(|ftl, lent| ftl.block_taken(plane, charge, true, lent));
             }
         });
     }
@@ -178,9 +178,6 @@ impl Device {
     /// Shows the checker the command of a set that reads or writes a map page.
     fn show_map_write(&mut self, set: SetId) {
         let page = self.sets[set].map_page;
-        if !self.ftl.has_cache() {
-            return;
-        }
         match self.sets.stage(set) {
             Stage::EvictRead | Stage::RewriteRead => self.account.map_page_read(set, page),
             Stage::Writeback | Stage::RewriteProgram => {

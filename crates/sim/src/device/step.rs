@@ -5,7 +5,7 @@
 //! channels that have become free choose, then dies whose channel asks for a command take one.
 
 use super::{Device, SimError};
-use crate::ftl::Ftl;
+use crate::ftl::Scheme;
 use crate::metrics::counters::Phase;
 use flashyard_core::units::Time;
 
@@ -48,7 +48,7 @@ impl Device {
         self.admit();
         let idle = self.phase() == Phase::Idle;
         if self.ftl.may_work_idle(idle, now) {
-            while self.let_ftl(Ftl::work_idle) {}
+            while self.let_ftl(Scheme::work_idle) {}
         }
         if self.queues.has_stirred() || self.flash.limits_power() {
             self.dispatch_stirred();

@@ -24,7 +24,7 @@ impl Device {
         request.page = page;
         let lpn = Lpn::new(request.first.get() + page);
         let op = self.page_op(handle, lpn);
-        let lpn = if op == RequestOp::Trim { self.trimmed_unit(handle, page) } else { lpn };
+        let lpn = if op == RequestOp::Trim { self.ftl.trimmed_unit(lpn, page) } else { lpn };
         let mut plan = Plan::new();
         if self.needs_entry(handle, op, lpn) && !self.plan_map(&mut plan, lpn) {
             self.host[handle].begin_stall(self.now);
@@ -33,7 +33,7 @@ impl Device {
         self.host[handle].end_stall(self.now);
         self.plan_data(&mut plan, handle, op, lpn);
         let trims = op == RequestOp::Trim;
-        if plan.count == 0 && (plan.waits[0].is_some() || (trims && self.ftl.is_planned())) {
+        if plan.count == 0 && plan.waits[0].is_some() {
             // Nothing to do, but not before the map entry is known; others may wait for it.
             plan.push(Stage::Barrier, self.ftl.plane_of_lpn(lpn));
         }
@@ -76,12 +76,6 @@ impl Device {
         set
     }
 
-    /// The unit that an access of a trim forgets: of a block that it erases, the first one.
-    fn trimmed_unit(&self, handle: RequestId, page: u32) -> Lpn {
-        let units = if self.ftl.is_raw() { self.settings.geometry.units_per_block() } else { 1 };
-        Lpn::new(self.host[handle].first.get() + page * units)
-    }
-
     /// What a request does to one of the units that it touches: writing zeroes forgets whole units
     /// and writes the others. Without translation it erases blocks, as any trim.
     fn page_op(&self, handle: RequestId, lpn: Lpn) -> RequestOp {
@@ -103,10 +97,7 @@ impl Device {
             }
             RequestOp::Trim => {
                 self.account.table_looked_up();
-                self.ftl.trim_translated(lpn);
-                if self.ftl.is_raw() {
-                    plan.push(Stage::HostErase, self.ftl.plane_of_lpn(lpn));
-                }
+                self.ftl.trim_translated(plan, lpn);
             }
             RequestOp::Flush => {}
         }

@@ -1,6 +1,7 @@
 //! Upkeep: work between phases or after the run, on every plane, to its end.
 
 use super::{Device, SimError};
+use crate::ftl::Scheme;
 use flashyard_core::units::{MapPage, Time};
 
 /// Work that nobody has asked for yet.
@@ -104,7 +105,7 @@ impl Device {
     /// time as there are planes; what that makes dirty behind it stays so.
     fn flush_map(&mut self) -> Result<(), SimError> {
         let mut from = MapPage::new(0);
-        while let Some(next) = self.let_ftl(|ftl, lent| ftl.flush_map(from, lent)) {
+        while let Some(next) = self.let_ftl(|_, lent| lent.flush_map(from)) {
             from = next;
             if self.sets.live() >= self.settings.geometry.all_planes() {
                 self.drain()?;
@@ -116,10 +117,6 @@ impl Device {
     /// Ends the jobs that pacing has left to rest, at the end of a phase.
     pub(super) fn end_resting_jobs(&mut self) -> Result<(), SimError> {
         self.be_awake();
-        let mut goes_on = false;
-        for plane in self.ftl.planes() {
-            goes_on |= self.let_ftl(|ftl, lent| ftl.end_resting_job(plane, lent));
-        }
-        if goes_on { self.drain() } else { Ok(()) }
+        if self.let_ftl(Scheme::end_resting_jobs) { self.drain() } else { Ok(()) }
     }
 }

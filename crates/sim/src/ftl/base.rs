@@ -130,6 +130,12 @@ impl Base {
         (number, true)
     }
 
+    /// A trim is over, and no later change of its unit has been committed: the unit is forgotten.
+    pub(super) fn forget(&mut self, set: SetId, sets: &mut Sets) {
+        self.map.trim(sets[set].lpn);
+        sets.supersede_earlier(set);
+    }
+
     /// The plane that static striping gives to a logical unit.
     #[inline]
     pub(crate) fn plane_of_lpn(&self, lpn: Lpn) -> PlaneId {
@@ -152,10 +158,22 @@ impl Base {
         }
     }
 
-    /// Whether data may be on another plane than striping says, and change planes.
+    /// The plane that a unit which is read turns out to be on, where data may be on another plane
+    /// than striping says, and change planes.
     #[inline]
-    pub(crate) const fn data_moves(&self) -> bool {
-        self.moves
+    pub(crate) fn plane_now(&self, place: Option<Ppn>) -> Option<PlaneId> {
+        if self.moves { place.map(|ppn| self.geometry.plane_of(ppn)) } else { None }
+    }
+
+    /// The plane of a unit; none where it may be anywhere and is nowhere.
+    pub(crate) fn known_plane(&self, lpn: Lpn) -> Option<PlaneId> {
+        let place = self.locate(lpn);
+        (place.is_some() || !self.dynamic).then(|| self.plane_of_data(lpn, place))
+    }
+
+    /// The plane that striping gives to a unit, where its data stays there.
+    pub(crate) fn striped_plane(&self, lpn: Lpn) -> Option<PlaneId> {
+        (!self.moves).then(|| self.plane_of_lpn(lpn))
     }
 
     /// Whether a write may go to any plane.
@@ -263,8 +281,16 @@ impl Base {
         self.raw.then(|| Ppn::new(lpn.get()))
     }
 
-    /// Whether a read senses a page whatever its state.
-    pub(crate) const fn senses_any_page(&self) -> bool {
-        self.senses_any
+    /// Whether a read of a unit at this place would sense nothing.
+    #[inline]
+    pub(crate) fn is_unmapped(&self, place: Option<Ppn>) -> bool {
+        place.is_none() && !self.senses_any
+    }
+
+    /// The unit that access `page` of a trim forgets, which would be `lpn` if each were of one
+    /// unit: of a block that it erases, the first one.
+    pub(crate) const fn trimmed_unit(&self, lpn: Lpn, page: u32) -> Lpn {
+        let more = if self.raw { page * (self.geometry.units_per_block() - 1) } else { 0 };
+        Lpn::new(lpn.get() + more)
     }
 }

@@ -4,6 +4,7 @@
 //! The layer decides, makes the sets of its own work and says why. It cannot place commands in
 //! queues, set timers or count, so it lists all that in the order in which it is to be done.
 
+use super::base::Base;
 use crate::handle::{RequestId, SetId};
 use crate::observe::{OwnCause, Trigger};
 use crate::sets::{Mode, Set, Sets, Stage, Wait};
@@ -106,6 +107,7 @@ pub(crate) struct Lent<'a> {
     pub(crate) now: Time,
     /// Whether the last request of the phase has been answered.
     pub(crate) ended: bool,
+    pub(crate) base: &'a mut Base,
     pub(crate) sets: &'a mut Sets,
     pub(crate) todo: &'a mut Vec<Todo>,
 }

@@ -152,9 +152,9 @@ impl Base {
         }
     }
 
-    /// Whether the entry of `lpn` is cached and dirty.
-    pub(crate) fn is_entry_dirty(&self, lpn: Lpn) -> bool {
-        self.cache.as_ref().is_some_and(|cache| cache.is_dirty(lpn))
+    /// Whether an entry is cached and dirty, where there is a cache.
+    pub(crate) fn dirty_entries(&self) -> Option<impl Fn(Lpn) -> bool> {
+        self.cache.as_ref().map(|cache| |lpn| cache.is_dirty(lpn))
     }
 
     /// Lines cleaned by batches, without the victims themselves.
@@ -162,9 +162,17 @@ impl Base {
         self.cache.as_ref().map_or(0, MapCache::batch_cleaned)
     }
 
-    /// Puts lines into an unused cache, the least recently used first. Returns what is wrong with
-    /// them, if anything is.
-    pub(crate) fn preload_map(&mut self, lines: &[(Lpn, bool)]) -> Result<(), String> {
-        self.cached().preload(lines)
+    /// Puts lines into an unused cache, by their first LPN and whether they are dirty, the least
+    /// recently used first. Returns what is wrong with them, if anything is.
+    pub(crate) fn preload_map(&mut self, lines: &[(u64, bool)]) -> Result<(), String> {
+        let Some(cache) = &mut self.cache else { return Err("a resident map has no lines".into()) };
+        let units = self.map.units();
+        if let Some((lpn, _)) = lines.iter().find(|(lpn, _)| *lpn >= units) {
+            let last = units - 1;
+            return Err(format!("initial line {lpn}: the last page of the device is {last}"));
+        }
+        let narrow = |lpn| Lpn::new(u32::try_from(lpn).expect("below the device's pages"));
+        let lines: Vec<_> = lines.iter().map(|&(lpn, dirty)| (narrow(lpn), dirty)).collect();
+        cache.preload(&lines)
     }
 }

@@ -84,6 +84,11 @@ impl PageMap {
         }
     }
 
+    /// How many logical pages there are.
+    pub const fn units(&self) -> u64 {
+        self.l2p.len() as u64
+    }
+
     /// Where a logical page is.
     pub fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
         self.l2p[lpn.index()].checked_sub(1).map(Ppn::new)

@@ -1,48 +1,163 @@
 //! What a scheme decides in the life of a set, between phases, and while the device is idle.
 
 use super::base::Base;
-use super::lent::{Binding, Lent};
+use super::lent::{Binding, Charge, CopiesDone, CopyRun, Lent, Room};
+use super::plan::Plan;
 use crate::handle::SetId;
+use crate::parts::layer::MergeCounts;
 use crate::saved::{Reader, RestoreError, Writer};
 use crate::sets::Sets;
-use flashyard_core::units::{Lpn, PlaneId, Ppn};
+use flashyard_core::command::Op;
+use flashyard_core::units::{DieId, Lpn, PlaneId, Ppn, Span, Time};
 
-/// Who chooses the pages of writes: a page map, layers that plan, the host. Each is lent what all
-/// of them work with; what none but one does is left out by the others.
+/// What a scheme decides. Where it has something to do that others have not, they leave out what
+/// that needs.
+#[expect(unused_variables, reason = "only some schemes need what is left out")]
 pub(super) trait Placement {
+    /// Plans a write of a page that is being translated, and adds its program: its layer sees `run`
+    /// pages written together, of which so many follow. What must be done before it becomes work of
+    /// its plane.
+    fn plan_write(
+        &mut self,
+        plan: &mut Plan,
+        lpn: Lpn,
+        run: (u32, u32),
+        charge: Charge,
+        lent: &mut Lent<'_>,
+    ) {
+        unreachable!("only layers plan")
+    }
+
+    /// The set of such a write has been made.
+    fn write_made(&mut self, set: SetId, plan: &Plan, charge: Charge, lent: &mut Lent<'_>) {}
+
+    /// Plans the program of a change whose set there is: a flush, or a write that is put and
+    /// programmed at once. Its layer sees `run` pages written together, of which so many follow.
+    fn plan_change(&mut self, set: SetId, run: (u32, u32), charge: Charge, lent: &mut Lent<'_>) {}
+
+    /// The program of a request, or of none, has taken a block; with pacing it begins, and `owes`
+    /// copies to the job of its plane.
+    fn block_taken(&mut self, plane: PlaneId, charge: Charge, owes: bool, lent: &mut Lent<'_>) {}
+
+    /// A program has found no room on its plane: it waits for the erase that garbage collection of
+    /// the plane works towards, or goes to another plane where this one has more valid data than it
+    /// can collect.
+    fn seek_room(&mut self, set: SetId, charge: Charge, lent: &mut Lent<'_>) -> Room {
+        Room::None
+    }
+
+    /// A copy has been programmed by a set.
+    fn copied(&mut self, set: SetId, lent: &mut Lent<'_>) {
+        unreachable!("nothing is copied")
+    }
+
+    /// A set has erased its block.
+    fn erased(&mut self, set: SetId, lent: &mut Lent<'_>);
+
+    /// A command of a merge task is over; returns whether the task goes on with another one.
+    /// Otherwise it is over, and the next task of its plane begins, if there is one that may.
+    fn goes_on(&mut self, set: SetId, lent: &mut Lent<'_>) -> bool {
+        false
+    }
+
+    /// A gate opens: the tasks behind it to which their planes have come learn what they wait for.
+    fn gate_opens(&mut self, gate: SetId, lent: &mut Lent<'_>) {}
+
+    /// The victim of a plane's job has been found: its commands begin.
+    fn search_over(&mut self, plane: PlaneId, lent: &mut Lent<'_>) {}
+
+    /// A plane may work because the device is idle.
+    fn begin_idle_work(&mut self, plane: PlaneId, lent: &mut Lent<'_>) {}
+
+    /// Begins to reclaim a block of a plane. Returns whether there is anything to do.
+    fn reclaim(&mut self, plane: PlaneId, lent: &mut Lent<'_>) -> bool {
+        false
+    }
+
+    /// Collects one victim of a plane to the end, if one gains; where asked for, only on a plane
+    /// that has fewer free blocks than when the first phase began.
+    fn collect_to_end(&mut self, plane: PlaneId, restores: bool, lent: &mut Lent<'_>) {}
+
+    /// Plans a piece of work of a plane that nobody waits for. Returns whether there was any: not
+    /// where the plane is busy or has nothing left to do.
+    fn merge_idle(&mut self, plane: PlaneId, lent: &mut Lent<'_>) -> bool {
+        false
+    }
+
+    /// At the end of a phase jobs with pacing rest: each is given up, with its victim in the state
+    /// that it is in, which the next job of its plane goes on with. With a map on flash, whose
+    /// entries it has moved, it is brought to its end instead. Returns whether that is so of any.
+    fn end_resting_jobs(&mut self, lent: &mut Lent<'_>) -> bool {
+        false
+    }
+
     /// A program of host data is made, for this plane or, where none is given, for the one that it
     /// goes to. Returns it.
-    fn write_begins(&mut self, base: &Base, plane: Option<PlaneId>, lpn: Lpn) -> PlaneId {
+    fn write_begins(&mut self, plane: Option<PlaneId>, lpn: Lpn, base: &mut Base) -> PlaneId {
         plane.unwrap_or_else(|| base.plane_of_lpn(lpn))
     }
 
     /// The page of a program that is about to start.
-    fn bind(&mut self, base: &mut Base, set: SetId, sets: &Sets) -> Binding;
+    fn bind_program(&mut self, set: SetId, sets: &Sets, base: &mut Base) -> Binding;
 
     /// The program of a page is over, whatever becomes of its contents.
-    fn programmed(&mut self, base: &mut Base, ppn: Ppn);
+    fn programmed(&mut self, ppn: Ppn, base: &mut Base);
 
     /// The program of a write by the host is over. Its data counts unless a later change of the
     /// unit has been committed. Returns the number of the change, and whether it counts.
-    fn write_over(&mut self, base: &mut Base, set: SetId, sets: &mut Sets) -> (u64, bool);
+    fn write_over(&mut self, set: SetId, sets: &mut Sets, base: &mut Base) -> (u64, bool);
 
-    /// A copy has been programmed by a set.
-    fn copied(&mut self, _base: &mut Base, _set: SetId, _lent: &mut Lent<'_>) {
-        unreachable!("nothing is copied");
+    /// A trim of a unit is translated, and what it takes added to a plan. Behind a write buffer,
+    /// earlier writes of the unit may not have been planned yet: a layer then learns of the trim
+    /// when it is over.
+    fn trim_translated(&mut self, plan: &mut Plan, lpn: Lpn, base: &mut Base) {
+        base.map.uncover(lpn)
     }
 
-    /// A set has erased its block.
-    fn erased(&mut self, base: &mut Base, set: SetId, lent: &mut Lent<'_>);
+    /// A trim is over, and no later change of its unit has been committed: the unit is forgotten.
+    fn trim_over(&mut self, set: SetId, sets: &mut Sets, base: &mut Base) {
+        base.forget(set, sets)
+    }
 
-    /// A trim of a unit has been translated. Behind a write buffer, earlier writes of the unit may
-    /// not have been planned yet: a layer then learns of the trim when it is committed.
-    fn trim_translated(&mut self, _lpn: Lpn) {}
+    /// A page that has just been planned is forgotten: it had been trimmed before.
+    fn trim_planned(&mut self, lpn: Lpn, base: &mut Base) {}
 
-    /// A trim is over, and its unit forgotten.
-    fn trim_over(&mut self, _set: SetId, _sets: &Sets) {}
+    /// A die of a device with pacing takes a command: one of garbage collection, or one that
+    /// garbage collection did not wait for, ends its turn.
+    fn note_turn(&mut self, die: DieId, ends: bool) {}
+
+    /// Goes on with the copies of a merge task until `limit`, whose command is under way, while
+    /// nothing else can happen on the device: without an event and a queue for each command. None
+    /// where there are none to go on with.
+    fn copy_in_bulk(
+        &mut self,
+        set: SetId,
+        now: CopyRun,
+        limit: Time,
+        sets: &mut Sets,
+        array_time: impl Fn(Op, Ppn) -> Span,
+        base: &mut Base,
+    ) -> Option<CopiesDone> {
+        None
+    }
+
+    /// A phase begins: earlier idle times and owed copies are forgotten, and the free blocks of the
+    /// first phase remembered.
+    fn begin_phase(&mut self, base: &mut Base) {
+        base.begin_phase()
+    }
+
+    /// What layers did since `before` is not measured.
+    fn leave_out(&mut self, before: &MergeCounts, base: &mut Base) {}
+
+    /// What has been planned so far is not told.
+    fn leave_untold(&mut self, base: &mut Base) {}
+
+    /// Restores what [`Self::save_planes`] saved.
+    fn load_planes(&mut self, from: &mut Reader<'_>, base: &mut Base) -> Result<(), RestoreError>;
 
     /// Whether a job or a merge of a plane is under way.
-    fn is_busy(&self, _plane: PlaneId) -> bool {
+    fn is_busy(&self, plane: PlaneId) -> bool {
         false
     }
 
@@ -51,26 +166,42 @@ pub(super) trait Placement {
         self.is_busy(plane)
     }
 
-    /// A plane may work because the device is idle.
-    fn work_idle(&mut self, _base: &mut Base, _plane: PlaneId, _lent: &mut Lent<'_>) {}
-
-    /// Begins to reclaim a block of a plane. Returns whether there is anything to do.
-    fn reclaim(&mut self, _base: &mut Base, _plane: PlaneId, _lent: &mut Lent<'_>) -> bool {
+    /// Whether programs of a plane wait for garbage collection.
+    fn is_held(&self, plane: PlaneId, sets: &Sets) -> bool {
         false
     }
 
-    /// A bit a page: whether it is not erased, where pages of a block are not filled in ascending
-    /// order.
-    fn marked_pages<'a>(&'a self, _base: &'a Base) -> Option<&'a [u64]> {
-        None
+    /// Whether a command is a program of host data of a plane whose programs wait.
+    fn is_held_back(&self, set: SetId, sets: &Sets) -> bool {
+        false
     }
 
-    /// A phase begins: what is owed from before it is forgotten.
-    fn begin_phase(&mut self) {}
+    /// Whether reads wait for operations of a die while writes wait.
+    fn holds_reads(&self) -> bool {
+        false
+    }
 
-    /// Saves what no other part of the device has.
-    fn save(&self, to: &mut Writer<'_>);
+    /// The command that a die of a device with pacing takes next, of the first one of requests and
+    /// the first one of garbage collection.
+    fn paced_command(
+        &self,
+        die: DieId,
+        (host, gc): (Option<SetId>, Option<SetId>),
+        sets: &Sets,
+    ) -> Option<SetId> {
+        unreachable!("only a page map is paced")
+    }
 
-    /// Restores what [`Self::save`] saved.
-    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError>;
+    /// What layers did in measured phases.
+    fn merges(&self) -> MergeCounts {
+        MergeCounts::default()
+    }
+
+    /// What layers did since the start.
+    fn all_merges(&self) -> MergeCounts {
+        MergeCounts::default()
+    }
+
+    /// Saves the state of the planes, or of what stands for them.
+    fn save_planes(&self, to: &mut Writer<'_>);
 }

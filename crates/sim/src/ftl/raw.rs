@@ -8,11 +8,12 @@ use super::base::Base;
 use super::lent::{Binding, Erased, Eraser, Lent, NandRule, Todo};
 use super::page_map::{Owner, PageMap};
 use super::placement::Placement;
+use super::plan::Plan;
 use crate::config::{ProgramOrder, Settings};
 use crate::handle::SetId;
 use crate::parts::log::none::RawOrder;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
-use crate::sets::Sets;
+use crate::sets::{Sets, Stage};
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{Lpn, Ppn};
 
@@ -58,13 +59,13 @@ impl Raw {
 
 impl Placement for Raw {
     #[inline(never)]
-    fn bind(&mut self, base: &mut Base, set: SetId, sets: &Sets) -> Binding {
+    fn bind_program(&mut self, set: SetId, sets: &Sets, base: &mut Base) -> Binding {
         let ppn = Ppn::new(sets[set].lpn.get());
         self.broken(ppn, &base.map).map_or(Binding::Page(ppn), Binding::Broken)
     }
 
     #[inline(never)]
-    fn programmed(&mut self, base: &mut Base, ppn: Ppn) {
+    fn programmed(&mut self, ppn: Ppn, base: &mut Base) {
         let block = self.geometry.block_of(ppn);
         let next = &mut self.next[block.index()];
         if *next == 0 {
@@ -76,33 +77,34 @@ impl Placement for Raw {
     /// The last program of a page counts, whatever the order in which the host asked for them. So
     /// contents are numbered in the order in which dies change them.
     #[inline(never)]
-    fn write_over(&mut self, base: &mut Base, set: SetId, sets: &mut Sets) -> (u64, bool) {
+    fn write_over(&mut self, set: SetId, sets: &mut Sets, base: &mut Base) -> (u64, bool) {
         let ppn = sets[set].ppn.expect("a program has a page");
         base.map.commit(Owner::Data(Lpn::new(ppn.get())), ppn);
         (sets.take_number(), true)
     }
 
-    fn erased(&mut self, base: &mut Base, set: SetId, lent: &mut Lent<'_>) {
+    fn trim_translated(&mut self, plan: &mut Plan, lpn: Lpn, base: &mut Base) {
+        base.map.uncover(lpn);
+        plan.push(Stage::HostErase, base.plane_of_lpn(lpn));
+    }
+
+    fn erased(&mut self, set: SetId, lent: &mut Lent<'_>) {
         let block = self.geometry.block_of(lent.sets[set].ppn.expect("an erase has a block"));
         for unit in 0..self.geometry.units_per_block() {
-            base.map.trim(Lpn::new(self.geometry.unit_of(block, unit).get()));
+            lent.base.map.trim(Lpn::new(self.geometry.unit_of(block, unit).get()));
         }
         let used = std::mem::take(&mut self.next[block.index()]) > 0;
-        base.map.blocks.erased_planned(block, used);
+        lent.base.map.blocks.erased_planned(block, used);
         let by = Eraser::Host(lent.sets.take_number());
         let erased = Erased { block, worn_out: false, no_room: false, by };
         lent.todo.push(Todo::Erased(set, erased));
     }
 
-    fn marked_pages<'a>(&'a self, base: &'a Base) -> Option<&'a [u64]> {
-        Some(base.map.valid_pages())
-    }
-
-    fn save(&self, to: &mut Writer<'_>) {
+    fn save_planes(&self, to: &mut Writer<'_>) {
         self.next.save(to);
     }
 
-    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+    fn load_planes(&mut self, from: &mut Reader<'_>, _: &mut Base) -> Result<(), RestoreError> {
         self.next.load(from)
     }
 }

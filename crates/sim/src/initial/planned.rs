@@ -8,7 +8,6 @@ use super::random::Random;
 use crate::config::{InitialState, Settings};
 use crate::ftl::page_map::PageMap;
 use crate::ftl::planned::Planned;
-use crate::parts::layer::MergeCounts;
 use flashyard_core::units::Lpn;
 
 /// Puts fresh layers and their map into the initial state of their settings; `tell` hears now and
@@ -41,7 +40,7 @@ pub(super) fn make(
         InitialState::Aged => age(settings, filled, &mut write),
         InitialState::Steady => unreachable!("the settings refuse it"),
     }
-    layers.leave_out(&MergeCounts::default());
+    layers.leave_out_all();
 }
 
 /// How many writes age a device of which this many pages are written.

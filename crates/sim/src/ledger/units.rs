@@ -35,7 +35,7 @@ impl Teller<'_> {
     #[cold]
     pub(crate) fn tell_written(&mut self, set: SetId) {
         let state = &self.ledger.sets[set];
-        let current = self.ftl.is_raw() || !state.superseded;
+        let current = !state.superseded;
         let old = if current { self.ftl.locate(state.lpn) } else { None };
         let (ppn, lpn) = (state.ppn.expect("a program has a page"), state.lpn);
         self.tell_unit(set, ppn, Contents::Data(lpn.get()), (current, old, None));

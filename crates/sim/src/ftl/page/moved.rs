@@ -121,16 +121,11 @@ impl PageFtl {
 
     /// Reads and programs each map page with entries of data that the job of a plane has moved
     /// once.
-    pub(super) fn rewrite_moved_maps(
-        &mut self,
-        base: &mut Base,
-        plane: PlaneId,
-        lent: &mut Lent<'_>,
-    ) {
-        let (moved, updated) = self.take_moved(base, plane, lent.sets);
+    pub(super) fn rewrite_moved_maps(&mut self, plane: PlaneId, lent: &mut Lent<'_>) {
+        let (moved, updated) = self.take_moved(lent.base, plane, lent.sets);
         lent.todo.push(Todo::EntriesCached(updated));
         for entries in moved.chunk_by(|a, b| a.0 == b.0) {
-            self.rewrite_map(base, plane, entries, lent);
+            self.rewrite_map(plane, entries, lent);
         }
         // The next job takes the list again.
         let list = &mut self.plane_mut(plane).moved;
@@ -161,39 +156,35 @@ impl PageFtl {
 
     /// The entries of moved units of one map page get to flash. A rewrite of the page that has not
     /// begun takes them along, and so does a write of it that may wait for this job.
-    fn rewrite_map(
-        &mut self,
-        base: &mut Base,
-        plane: PlaneId,
-        entries: &[Moved],
-        lent: &mut Lent<'_>,
-    ) {
+    fn rewrite_map(&mut self, plane: PlaneId, entries: &[Moved], lent: &mut Lent<'_>) {
         let page = entries[0].0;
-        let writer = base.cached().writer_of_page(page);
-        let before = writer.filter(|&writer| self.comes_behind(base, writer, plane, lent.sets));
+        let writer = lent.base.cached().writer_of_page(page);
+        let before =
+            writer.filter(|&writer| self.comes_behind(lent.base, writer, plane, lent.sets));
         if let Some(writer) = writer
             && before.is_none()
-            && (takes_rewrites(lent.sets, writer) || base.may_wait_for_erase(writer, lent.sets))
+            && (takes_rewrites(lent.sets, writer)
+                || lent.base.may_wait_for_erase(writer, lent.sets))
         {
             for &(_, _, lpn) in entries {
-                base.cached().join(lpn, writer);
+                lent.base.cached().join(lpn, writer);
             }
             if is_rewrite(lent.sets, writer) {
-                self.erase_behind(base, plane, writer, lent);
+                self.erase_behind(plane, writer, lent);
             }
             return;
         }
-        let reads = base.is_map_readable(page, writer);
-        let set = base.map_set(page, self.job(plane).charge, (Stage::RewriteRead, reads), lent);
-        base.enter_rewrite(set, before, entries);
+        let reads = lent.base.is_map_readable(page, writer);
+        let set = lent.map_set(page, self.job(plane).charge, (Stage::RewriteRead, reads));
+        lent.base.enter_rewrite(set, before, entries);
         wait_for_writer(set, writer.filter(|_| before.is_none()), lent);
-        self.erase_behind(base, plane, set, lent);
+        self.erase_behind(plane, set, lent);
         lent.go_on(set);
     }
 
     /// With `gc.erase_after_map` the victim of a job is erased behind a rewrite.
-    fn erase_behind(&self, base: &Base, plane: PlaneId, rewrite: SetId, lent: &mut Lent<'_>) {
-        if base.study.erase_after_map {
+    fn erase_behind(&self, plane: PlaneId, rewrite: SetId, lent: &mut Lent<'_>) {
+        if lent.base.study.erase_after_map {
             let stage = map_write(lent.sets, rewrite);
             lent.wait(self.job(plane).eraser(), rewrite, stage, EdgeKind::Gc);
         }
@@ -209,21 +200,6 @@ impl PageFtl {
 }
 
 impl Base {
-    /// Makes a set that writes a map page, whose first command reads it if it `reads`.
-    fn map_set(
-        &self,
-        page: MapPage,
-        charge: Charge,
-        (read, reads): (Stage, bool),
-        lent: &mut Lent<'_>,
-    ) -> SetId {
-        let plane = self.plane_of_map(page);
-        let write = if read == Stage::EvictRead { Stage::Writeback } else { Stage::RewriteProgram };
-        let stages = [(read, plane), (write, plane)];
-        let state = Set { map_page: page, ..Set::VACANT };
-        lent.own_set(charge, OwnCause::Map, &state, &stages[usize::from(!reads)..])
-    }
-
     /// A set rewrites the map page of these entries, `before` another one.
     fn enter_rewrite(&mut self, set: SetId, before: Option<SetId>, entries: &[Moved]) {
         let cache = self.cached();
@@ -240,21 +216,32 @@ impl Base {
         }
     }
 
-    /// Writes the first map page from `from` on back of which something is dirty, which stays.
-    /// Returns the page behind it, if there was one.
-    pub(crate) fn flush_map(&mut self, from: MapPage, lent: &mut Lent<'_>) -> Option<MapPage> {
-        let page = self.cache.as_ref()?.next_dirty(from)?;
-        let writer = self.cached().writer_of_page(page);
-        let reads = self.is_map_readable(page, writer);
-        let set = self.map_set(page, None, (Stage::EvictRead, reads), lent);
-        self.cached().flush(page, set);
-        wait_for_writer(set, writer, lent);
-        lent.go_on(set);
-        Some(MapPage::new(page.get() + 1))
-    }
-
     /// Whether a job must not wait for a write of a map page, which may come to wait for its erase.
     fn may_wait_for_erase(&self, writer: SetId, sets: &Sets) -> bool {
         self.study.erase_after_map && !is_rewrite(sets, writer) && !has_begun(sets, writer)
+    }
+}
+
+impl Lent<'_> {
+    /// Makes a set that writes a map page, whose first command reads it if it `reads`.
+    fn map_set(&mut self, page: MapPage, charge: Charge, (read, reads): (Stage, bool)) -> SetId {
+        let plane = self.base.plane_of_map(page);
+        let write = if read == Stage::EvictRead { Stage::Writeback } else { Stage::RewriteProgram };
+        let stages = [(read, plane), (write, plane)];
+        let state = Set { map_page: page, ..Set::VACANT };
+        self.own_set(charge, OwnCause::Map, &state, &stages[usize::from(!reads)..])
+    }
+
+    /// Writes the first map page from `from` on back of which something is dirty, which stays.
+    /// Returns the page behind it, if there was one.
+    pub(crate) fn flush_map(&mut self, from: MapPage) -> Option<MapPage> {
+        let page = self.base.cache.as_ref()?.next_dirty(from)?;
+        let writer = self.base.cached().writer_of_page(page);
+        let reads = self.base.is_map_readable(page, writer);
+        let set = self.map_set(page, None, (Stage::EvictRead, reads));
+        self.base.cached().flush(page, set);
+        wait_for_writer(set, writer, self);
+        self.go_on(set);
+        Some(MapPage::new(page.get() + 1))
     }
 }

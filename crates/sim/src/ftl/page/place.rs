@@ -7,18 +7,10 @@ use crate::sets::{Sets, Stage};
 use flashyard_core::units::PlaneId;
 
 impl PageFtl {
-    /// A program of host data is made, for this plane or, where none is given, for the one that it
-    /// goes to.
-    pub(super) fn take_plane(&mut self, base: &Base, plane: Option<PlaneId>) -> PlaneId {
-        let plane = plane.unwrap_or_else(|| self.least_busy_plane(base));
-        self.plane_mut(plane).writes += 1;
-        plane
-    }
-
     /// The plane with the fewest unfinished host programs, in the order of striping from the one
     /// after the last choice on; planes that hold all the data they can, then those without room
     /// for host data come last.
-    fn least_busy_plane(&mut self, base: &Base) -> PlaneId {
+    pub(super) fn least_busy_plane(&mut self, base: &Base) -> PlaneId {
         let count = base.geometry.all_planes();
         let (blocks, most) = (&base.map.blocks, base.plane_valid_units);
         let reserve = base.gc.reserve_blocks;

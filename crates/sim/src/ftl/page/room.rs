@@ -3,37 +3,17 @@
 use super::PageFtl;
 use crate::config::GcStart;
 use crate::ftl::base::Base;
-use crate::ftl::lent::Binding;
 use crate::ftl::placement::Placement;
-use crate::handle::SetId;
 use crate::parts::blocks::Frontier;
-use crate::sets::{Sets, Stage};
+use crate::sets::Stage;
 use flashyard_core::units::PlaneId;
 
 impl PageFtl {
-    /// Takes the page of a program that is about to start.
-    pub(super) fn bind_unit(&mut self, base: &mut Base, set: SetId, sets: &Sets) -> Binding {
-        let (plane, stage) = (sets.plane(set), sets.stage(set));
-        let frontier = base.frontier(set, sets);
-        if base.free_blocks(plane) <= base.held_in_reserve(stage, frontier)
-            && !self.may_fill_open_block(base, plane, stage, frontier)
-        {
-            return Binding::Full;
-        }
-        let Some((ppn, opened)) = base.map.blocks.take_unit(plane, frontier) else {
-            return Binding::Full;
-        };
-        if sets[set].request.is_some() || sets[set].buffered.is_some() {
-            self.plane_mut(plane).rounds_without_room = 0;
-        }
-        if opened { Binding::NewBlock(ppn) } else { Binding::Page(ppn) }
-    }
-
     /// Whether a program may fill the open block of its frontier when no new block may be opened.
     /// If copies of garbage collection fill the same block, map pages may while no block is free
     /// for the copies only if they are rewrites that a job itself needs; host data may only while
     /// no job is under way and `gc.start = "needed"`.
-    fn may_fill_open_block(
+    pub(super) fn may_fill_open_block(
         &self,
         base: &Base,
         plane: PlaneId,
@@ -54,7 +34,7 @@ impl PageFtl {
 
 impl Base {
     /// Blocks held in reserve: with at most so many free ones a program opens none.
-    fn held_in_reserve(&self, stage: Stage, frontier: Frontier) -> u64 {
+    pub(super) fn held_in_reserve(&self, stage: Stage, frontier: Frontier) -> u64 {
         match frontier {
             Frontier::HostData(_) => self.gc.reserve_blocks,
             Frontier::HostMap if self.rewrites_for_erase(stage) => 0,

@@ -17,26 +17,23 @@
 //! its part waits for a gate.
 
 mod layout;
+mod placement;
 mod planning;
 pub(super) mod queue;
-mod saving;
 mod spread;
 mod tasks;
 mod waits;
 
 use crate::config::{ProgramOrder, Settings};
-use crate::ftl::base::Base;
-use crate::ftl::lent::{Binding, Lent, Todo};
 use crate::ftl::page_map::{Owner, PageMap};
 use crate::ftl::placement::Placement;
 use crate::handle::SetId;
 use crate::parts::layer::{self, MergeCounts, PageWrite, Shape, Step, TranslationLayer};
 use crate::parts::log::AnyLayer;
-use crate::saved::{Reader, RestoreError, Writer};
-use crate::sets::{Sets, Stage};
+use crate::sets::Stage;
 use flashyard_core::command::Purpose;
 use flashyard_core::geometry::Geometry;
-use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn};
+use flashyard_core::units::{BlockId, Lpn, Ppn};
 use layout::Layout;
 use queue::{MergeQueue, StaleRef};
 use spread::Spread;
@@ -135,19 +132,19 @@ impl Planned {
         }))
     }
 
-    /// What all layers did since the start.
-    pub(crate) fn counts(&self) -> MergeCounts {
-        self.layers.iter().fold(MergeCounts::default(), |sum, layer| sum.plus(&layer.counts()))
+    /// Nothing of what layers have done so far is measured.
+    pub(crate) fn leave_out_all(&mut self) {
+        self.unmeasured = self.all_merges();
     }
 
-    /// What all layers did in phases that count.
-    pub(crate) fn measured(&self) -> MergeCounts {
-        self.counts().since(&self.unmeasured)
+    /// Whether every layer can be saved.
+    pub(crate) fn can_be_saved(&self) -> bool {
+        self.layers.iter().all(|layer| layer.save().is_some())
     }
 
-    /// What all layers did since `before` does not count.
-    pub(crate) fn leave_out(&mut self, before: &MergeCounts) {
-        self.unmeasured = self.unmeasured.plus(&self.counts().since(before));
+    /// A bit a page: whether it has been programmed.
+    pub(in crate::ftl) fn written_pages(&self) -> &[u64] {
+        &self.written
     }
 
     /// Whether programs of a block keep the order of their planning.
@@ -230,67 +227,5 @@ impl Planned {
             self.written[page / 64] &= !(1 << (page % 64));
         }
         std::mem::take(&mut self.used[block.index()]) > 0
-    }
-}
-
-impl Placement for Planned {
-    #[inline(never)]
-    fn bind(&mut self, _: &mut Base, set: SetId, sets: &Sets) -> Binding {
-        Binding::Page(self.page_of(set, sets))
-    }
-
-    #[inline(never)]
-    fn programmed(&mut self, base: &mut Base, ppn: Ppn) {
-        self.note_page(ppn, &mut base.map);
-    }
-
-    #[inline(never)]
-    fn write_over(&mut self, base: &mut Base, set: SetId, sets: &mut Sets) -> (u64, bool) {
-        self.planned_over(set, sets[set].ppn.expect("a program has a page"));
-        base.commit_write(set, sets)
-    }
-
-    fn copied(&mut self, base: &mut Base, set: SetId, lent: &mut Lent<'_>) {
-        let copy = self.task_copied(lent.sets.plane(set), &mut base.map);
-        lent.todo.push(Todo::Copied(set, copy));
-    }
-
-    fn erased(&mut self, base: &mut Base, set: SetId, lent: &mut Lent<'_>) {
-        let erased = self.task_erased(lent.sets.plane(set), &mut base.map);
-        lent.todo.push(Todo::Erased(set, erased));
-    }
-
-    fn trim_translated(&mut self, lpn: Lpn) {
-        if !self.plans_flushes() {
-            self.trim(lpn);
-        }
-    }
-
-    fn trim_over(&mut self, set: SetId, sets: &Sets) {
-        self.trim_behind_buffer(set, sets);
-    }
-
-    fn is_busy(&self, plane: PlaneId) -> bool {
-        if self.spans() { self.tasks > 0 } else { !self.queues[plane.index()].tasks.is_empty() }
-    }
-
-    fn work_idle(&mut self, base: &mut Base, plane: PlaneId, lent: &mut Lent<'_>) {
-        self.merge_idle(base, plane, lent);
-    }
-
-    fn reclaim(&mut self, base: &mut Base, plane: PlaneId, lent: &mut Lent<'_>) -> bool {
-        !self.has_clean_logs(base, plane) && self.merge_idle(base, plane, lent)
-    }
-
-    fn marked_pages<'a>(&'a self, _: &'a Base) -> Option<&'a [u64]> {
-        Some(&self.written)
-    }
-
-    fn save(&self, to: &mut Writer<'_>) {
-        self.save_layers(to);
-    }
-
-    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
-        self.load_layers(from)
     }
 }

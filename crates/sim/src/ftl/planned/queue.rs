@@ -1,7 +1,7 @@
 //! The merge queue of a plane: planned steps, and the tasks that do them.
 
 use super::Planned;
-use crate::ftl::lent::{Copied, Erased, Eraser};
+use crate::ftl::lent::Copied;
 use crate::ftl::page_map::{Owner, PageMap};
 use crate::handle::SetId;
 use crate::parts::layer::Step;
@@ -118,16 +118,6 @@ impl Planned {
         (queue.tasks[0].left > 1 && !next.erases()).then_some(*next)
     }
 
-    /// The page that a program has been given.
-    #[inline]
-    pub(super) fn page_of(&self, set: SetId, sets: &Sets) -> Ppn {
-        if merges(set, sets) {
-            self.current_step(sets.plane(set)).to()
-        } else {
-            sets[set].source.expect("a layer gives every write its page")
-        }
-    }
-
     /// The copy that a plane is at has been programmed.
     pub(super) fn task_copied(&mut self, plane: PlaneId, map: &mut PageMap) -> Copied {
         let step = self.current_step(plane);
@@ -138,13 +128,5 @@ impl Planned {
         }
         let (from, to) = (step.from(), step.to());
         Copied { lpn: Some(step.lpn()), from, to, current, of_job: false }
-    }
-
-    /// The task that a plane is at has erased its block.
-    pub(super) fn task_erased(&mut self, plane: PlaneId, map: &mut PageMap) -> Erased {
-        let block = self.current_step(plane).block();
-        let was_used = self.forget_pages(block);
-        map.blocks.erased_planned(block, was_used);
-        Erased { block, worn_out: false, no_room: false, by: Eraser::Merge }
     }
 }

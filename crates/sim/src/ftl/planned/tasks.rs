@@ -2,17 +2,14 @@
 
 use super::Planned;
 use super::queue::{MergeTask, StaleRef};
-use crate::ftl::base::Base;
-use crate::ftl::lent::{Charge, Copied, CopiesDone, CopyRun, Lent, Todo};
+use crate::ftl::lent::{Charge, Copied, Lent, Todo};
 use crate::ftl::page_map::PageMap;
-use crate::ftl::placement::Placement;
 use crate::handle::SetId;
 use crate::observe::OwnCause;
 use crate::parts::layer::MergeCounts;
-use crate::sets::{Mode, Set, Sets, Stage};
-use flashyard_core::command::Op;
+use crate::sets::{Mode, Set, Stage};
 use flashyard_core::graph::EdgeKind;
-use flashyard_core::units::{PlaneId, Ppn, Span, Time};
+use flashyard_core::units::{PlaneId, Span};
 use std::ops::Range;
 
 /// What a merge task begins behind, besides the task before it.
@@ -30,7 +27,6 @@ impl Planned {
     /// candidates for victims.
     pub(super) fn add_tasks(
         &mut self,
-        base: &mut Base,
         plane: PlaneId,
         steps: Range<usize>,
         (charge, searches): (Charge, u64),
@@ -39,16 +35,16 @@ impl Planned {
         let MergeCounts { switch, partial, full, dead, .. } = std::mem::take(&mut self.untold);
         let (kinds, spans) = ([switch, partial, full, dead], self.spans());
         lent.todo.push(Todo::Merging { plane: self.working_plane(plane), kinds, charge });
-        let search = self.begin_search(base, plane, charge, searches, lent);
+        let search = self.begin_search(plane, charge, searches, lent);
         let mut begins = Begins { gate: None, search };
         if spans {
-            return self.add_spread_tasks(base, steps, charge, begins, lent);
+            return self.add_spread_tasks(steps, charge, begins, lent);
         }
         let mut count = 0;
         for place in steps.clone() {
             count += 1;
             if self.append_step(plane, place) || place + 1 == steps.end {
-                self.add_task(base, plane, count, charge, begins, lent);
+                self.add_task(plane, count, charge, begins, lent);
                 begins.search = None;
                 count = 0;
             }
@@ -58,7 +54,6 @@ impl Planned {
     /// Spreads planned steps over the merge queues of their planes.
     fn add_spread_tasks(
         &mut self,
-        base: &mut Base,
         steps: Range<usize>,
         charge: Charge,
         begins: Begins,
@@ -66,22 +61,16 @@ impl Planned {
     ) {
         for place in steps {
             if self.begins_segment(place) {
-                self.add_segment(base, charge, begins, lent);
+                self.add_segment(charge, begins, lent);
             }
             self.spread_step(place, lent.sets);
         }
-        self.add_segment(base, charge, begins, lent);
+        self.add_segment(charge, begins, lent);
     }
 
     /// The steps that were spread last become a task of each plane that has any, behind a gate
     /// where they wait for earlier tasks.
-    fn add_segment(
-        &mut self,
-        base: &mut Base,
-        charge: Charge,
-        mut begins: Begins,
-        lent: &mut Lent<'_>,
-    ) {
+    fn add_segment(&mut self, charge: Charge, mut begins: Begins, lent: &mut Lent<'_>) {
         let cause = OwnCause::Merge(PlaneId::new(0));
         let waits = self.segment_waits();
         if !waits.is_empty() {
@@ -93,10 +82,10 @@ impl Planned {
             lent.go_on(gate);
             begins.gate = Some(gate);
         }
-        for plane in base.planes() {
+        for plane in lent.base.planes() {
             let count = self.segment_steps(plane);
             if count > 0 {
-                self.add_task(base, plane, count, charge, begins, lent);
+                self.add_task(plane, count, charge, begins, lent);
             }
         }
         self.end_segment();
@@ -105,13 +94,12 @@ impl Planned {
     /// A search for a victim, if it takes time: a set that is over when it is.
     fn begin_search(
         &self,
-        base: &Base,
         plane: PlaneId,
         charge: Charge,
         searches: u64,
         lent: &mut Lent<'_>,
     ) -> Option<SetId> {
-        let span = base.search_time(searches);
+        let span = lent.base.search_time(searches);
         if span.is_zero() {
             return None;
         }
@@ -127,7 +115,6 @@ impl Planned {
     /// search.
     fn add_task(
         &mut self,
-        base: &mut Base,
         plane: PlaneId,
         count: u32,
         charge: Charge,
@@ -143,7 +130,7 @@ impl Planned {
         let before = self.enqueue_task(plane, set, (count, begins.gate), lent);
         match before {
             Some(source) => lent.wait(set, source, 0, EdgeKind::Gc),
-            None if begins.gate.is_none() => self.begin_step(base, set, plane, lent),
+            None if begins.gate.is_none() => self.begin_step(set, plane, lent),
             None => {}
         }
         for source in [begins.gate, begins.search].into_iter().flatten() {
@@ -202,104 +189,10 @@ impl Planned {
 }
 
 /// Tasks are done.
-impl Planned {
-    /// A command of a task is over; returns whether the task goes on with another one. Otherwise it
-    /// is over, and the next task of its plane begins, if there is one that may.
-    pub(in crate::ftl) fn goes_on(
-        &mut self,
-        base: &mut Base,
-        set: SetId,
-        lent: &mut Lent<'_>,
-    ) -> bool {
-        let (plane, stage) = (self.lane(set, lent.sets.plane(set)), lent.sets.stage(set));
-        let left = lent.sets.span(set).as_ns() - lent.sets.nominal(stage).as_ns();
-        lent.sets.set_span(set, Span::from_ns(left));
-        if stage == self.stages.read {
-            lent.sets.turn_into(set, self.stages.program);
-            lent.sets.move_to(set, plane);
-            lent.go_on(set);
-            return true;
-        }
-        let queue = &mut self.queues[plane.index()];
-        queue.steps.pop_front();
-        let task = queue.tasks.front_mut().expect("a task is under way");
-        debug_assert_eq!(task.set, set, "tasks of a plane are done in order");
-        task.left -= 1;
-        if task.left > 0 {
-            self.begin_step(base, set, plane, lent);
-            lent.go_on(set);
-            return true;
-        }
-        queue.tasks.pop_front();
-        self.tasks -= 1;
-        let next = queue.tasks.front().filter(|next| next.gate.live(lent.sets).is_none());
-        match next.map(|next| next.set) {
-            Some(next) => self.begin_step(base, next, plane, lent),
-            None if self.is_busy(plane) => {}
-            None => _ = base.idle.background_over(self.working_plane(plane)),
-        }
-        false
-    }
-
-    /// A gate opens: the tasks behind it to which their planes have come learn what they wait for.
-    pub(in crate::ftl) fn gate_opens(&mut self, base: &mut Base, gate: SetId, lent: &mut Lent<'_>) {
-        for plane in base.planes() {
-            if let Some(task) = self.behind_gate(plane, gate, lent.sets) {
-                self.begin_step(base, task, plane, lent);
-            }
-        }
-    }
-}
-
 /// Tasks that run ahead.
 impl Planned {
-    /// Goes on with the copies of a merge task until `limit`, whose command is under way, while
-    /// nothing else can happen on the device: without an event and a queue for each command.
-    pub(in crate::ftl) fn copy_in_bulk(
-        &mut self,
-        base: &mut Base,
-        (set, mut now, limit): (SetId, CopyRun, Time),
-        sets: &mut Sets,
-        array_time: impl Fn(Op, Ppn) -> Span,
-    ) -> CopiesDone {
-        let plane = sets.plane(set);
-        let (mut ops, mut array_ns, mut superseded) = ([0; 2], [0; 2], 0);
-        while now.began + now.span < limit {
-            let end = now.began + now.span;
-            let reads = now.op == Op::Read;
-            let (op, page) = if reads {
-                (Op::Program, self.current_step(plane).to())
-            } else {
-                match self.next_copy(plane) {
-                    Some(next) if base.map.is_valid(next.from()) => (Op::Read, next.from()),
-                    _ => break,
-                }
-            };
-            ops[usize::from(!reads)] += 1;
-            array_ns[usize::from(!reads)] += now.span.as_ns();
-            if !reads {
-                superseded += u64::from(!self.copied_in_bulk(plane, &mut base.map).current);
-            }
-            now = CopyRun { op, began: end, span: array_time(op, page) };
-        }
-        let stages = [self.stages.read, self.stages.program];
-        let levels = self.stages.levels;
-        let purposes = stages.map(|stage| (stage.op(), stage.purpose(false, levels)));
-        if ops[0] + ops[1] > 0 {
-            let spent = |at: usize| sets.nominal(stages[at]).as_ns() * ops[at];
-            let left = sets.span(set).as_ns() - spent(0) - spent(1);
-            sets.set_span(set, Span::from_ns(left));
-            let step = self.current_step(plane);
-            let reads = now.op == Op::Read;
-            let stage = stages[usize::from(!reads)];
-            sets.turn_into_copy(set, stage, step.lpn(), step.from());
-            sets.bind(set, if reads { step.from() } else { step.to() });
-        }
-        CopiesDone { ops, array_ns, purposes, superseded, now }
-    }
-
     /// The copy of a task that runs ahead has been programmed: it goes on with the next one.
-    fn copied_in_bulk(&mut self, plane: PlaneId, map: &mut PageMap) -> Copied {
+    pub(super) fn copied_in_bulk(&mut self, plane: PlaneId, map: &mut PageMap) -> Copied {
         let copy = self.task_copied(plane, map);
         self.note_page(copy.to, map);
         let queue = &mut self.queues[plane.index()];

@@ -2,7 +2,6 @@
 
 use super::Planned;
 use super::queue::PlannedStep;
-use crate::ftl::base::Base;
 use crate::ftl::lent::{Lent, Todo};
 use crate::ftl::page_map::{Owner, PageMap};
 use crate::handle::SetId;
@@ -99,23 +98,17 @@ impl Planned {
 
 impl Planned {
     /// A task has come to a step: its command, and what that waits for.
-    pub(super) fn begin_step(
-        &mut self,
-        base: &mut Base,
-        set: SetId,
-        plane: PlaneId,
-        lent: &mut Lent<'_>,
-    ) {
+    pub(super) fn begin_step(&mut self, set: SetId, plane: PlaneId, lent: &mut Lent<'_>) {
         let (geometry, number) = (self.geometry, lent.sets.number(set));
         self.waits.clear();
         let step = self.current_step(plane);
         if step.erases() {
             lent.sets.turn_into(set, self.stages.erase);
             lent.sets.bind(set, geometry.unit_of(step.block(), 0));
-            self.wait_until_empty(step.block(), number, lent.sets, &base.map);
+            self.wait_until_empty(step.block(), number, lent.sets, &lent.base.map);
         } else {
             lent.sets.turn_into_copy(set, self.stages.read, step.lpn(), step.from());
-            self.wait_for_copy(step, number, lent.sets, &base.map);
+            self.wait_for_copy(step, number, lent.sets, &lent.base.map);
         }
         if self.spans() {
             let reads = (!step.erases()).then(|| geometry.plane_of(step.from()));

@@ -1,0 +1,262 @@
+//! What a page map does in the life of a set: it gives programs their pages last, and collects
+//! garbage.
+
+use super::PageFtl;
+use super::jobs::ROUNDS_WITHOUT_ROOM;
+use crate::config::GcStart;
+use crate::ftl::base::Base;
+use crate::ftl::lent::{Binding, Charge, Copied, Erased, Eraser, Lent, Room, Todo};
+use crate::ftl::page_map::Owner;
+use crate::ftl::placement::Placement;
+use crate::handle::SetId;
+use crate::observe::Trigger;
+use crate::parts::blocks::Freed;
+use crate::saved::{Reader, RestoreError, Saved, Writer};
+use crate::sets::{Mode, Sets, Stage, Wait};
+use flashyard_core::graph::EdgeKind;
+use flashyard_core::units::{DieId, Lpn, PlaneId, Ppn};
+
+impl Placement for PageFtl {
+    fn block_taken(&mut self, plane: PlaneId, charge: Charge, owes: bool, lent: &mut Lent<'_>) {
+        if charge.is_some() {
+            self.plane_mut(plane).last_allocator = charge;
+        }
+        // A victim that was given up makes a plane less short than it looks.
+        self.collect(plane, charge, lent);
+        if owes {
+            self.owe(lent.base, plane);
+        }
+    }
+
+    fn seek_room(&mut self, set: SetId, charge: Charge, lent: &mut Lent<'_>) -> Room {
+        let (plane, stage) = (lent.sets.plane(set), lent.sets.stage(set));
+        if lent.base.blocks_collection(stage) {
+            return Room::NoReserve;
+        }
+        if let Some(other) = self.other_plane(lent.base, set, lent.sets) {
+            return Room::Elsewhere(other);
+        }
+        let early = lent.base.gc.start == GcStart::Early && !lent.base.is_paced();
+        if early || self.is_busy(plane) {
+            self.collect(plane, charge, lent);
+        } else {
+            self.start_job(plane, charge, Trigger::Needed, lent);
+        }
+        if !self.is_busy(plane) {
+            return Room::None;
+        }
+        let eraser = self.press_job(plane, lent);
+        self.plane_mut(plane).programs_wait = true;
+        let wait = Wait { source: eraser, stage: 0, kind: EdgeKind::Room };
+        lent.todo.push(Todo::Wait(set, lent.sets.commands_over(set), wait));
+        Room::Awaited
+    }
+
+    fn copied(&mut self, set: SetId, lent: &mut Lent<'_>) {
+        let (plane, state) = (lent.sets.plane(set), &lent.sets[set]);
+        let (from, to) = (state.source.expect("a copy has a source"), state.ppn.expect("a page"));
+        let lpn = (!state.copies_map).then_some(state.lpn);
+        let owner = lpn.map_or(Owner::Map(state.map_page), Owner::Data);
+        let current = lent.base.map.is_valid(from);
+        debug_assert!(!current || lent.base.map.owner(from) == Some(owner), "a page changed hands");
+        if current {
+            lent.base.map.commit(owner, to);
+        }
+        self.job_mut(plane).copies -= 1;
+        if let Some(pacing) = &mut self.pacing {
+            pacing.paid(plane);
+        }
+        lent.todo.push(Todo::Copied(set, Copied { lpn, from, to, current, of_job: true }));
+        if let Some(lpn) = lpn.filter(|_| current && lent.base.has_cache()) {
+            let cached = self.entry_moved(lent.base, plane, lpn, lent.sets);
+            lent.todo.push(Todo::EntryMoved(lpn, cached));
+        }
+        self.copy_more(plane, lent);
+    }
+
+    fn erased(&mut self, set: SetId, lent: &mut Lent<'_>) {
+        let plane = lent.sets.plane(set);
+        let state = self.plane_mut(plane);
+        let job = state.job.take().expect("an erase belongs to a job");
+        assert_eq!(job.eraser, Some(set), "another job erases this block");
+        let waits = std::mem::take(&mut state.programs_wait);
+        state.rounds_without_room += u32::from(waits);
+        let rounds = u64::from(state.rounds_without_room);
+        let patience = ROUNDS_WITHOUT_ROOM * u64::from(lent.base.geometry.blocks_per_plane);
+        let worn_out = lent.base.map.blocks.erased(job.victim) == Freed::WornOut;
+        let no_room =
+            (worn_out && !self.can_hold(lent.base, plane)) || (waits && rounds > patience);
+        let erased = Erased { block: job.victim, worn_out, no_room, by: Eraser::Job };
+        lent.todo.push(Todo::Erased(set, erased));
+        let in_background = lent.base.idle.background_over(plane);
+        if !no_room && !lent.ended {
+            self.collect(plane, self.last_allocator(plane), lent);
+            if in_background && self.is_busy(plane) {
+                lent.base.idle.background_began(plane);
+            }
+        }
+    }
+
+    fn search_over(&mut self, plane: PlaneId, lent: &mut Lent<'_>) {
+        self.job_mut(plane).found = true;
+        self.copy_more(plane, lent);
+        if !lent.base.is_paced() {
+            lent.go_on(self.job(plane).eraser());
+        }
+    }
+
+    fn begin_idle_work(&mut self, plane: PlaneId, lent: &mut Lent<'_>) {
+        self.collect(plane, None, lent);
+    }
+
+    fn reclaim(&mut self, plane: PlaneId, lent: &mut Lent<'_>) -> bool {
+        if !lent.base.idle.is_short(lent.base.free_blocks(plane)) {
+            return false;
+        }
+        if !self.is_busy(plane) {
+            self.start_job(plane, None, Trigger::Idle, lent);
+        }
+        let works = self.is_busy(plane);
+        if works {
+            self.press_job(plane, lent);
+        }
+        works
+    }
+
+    fn collect_to_end(&mut self, plane: PlaneId, restores: bool, lent: &mut Lent<'_>) {
+        if restores && !lent.base.wants_restoring(plane) {
+            return;
+        }
+        self.start_job(plane, None, Trigger::Upkeep, lent);
+        if self.is_busy(plane) {
+            self.press_job(plane, lent);
+        }
+    }
+
+    fn end_resting_jobs(&mut self, lent: &mut Lent<'_>) -> bool {
+        let mut goes_on = false;
+        for plane in lent.base.planes() {
+            let Some(job) = self.planes[plane.index()].job else { continue };
+            assert!(job.rests(), "garbage collection is under way");
+            if lent.base.has_cache() {
+                self.job_mut(plane).presses = true;
+                self.copy_more(plane, lent);
+                goes_on = true;
+                continue;
+            }
+            self.plane_mut(plane).job = None;
+            lent.base.map.blocks.set_aside(job.victim);
+            lent.base.idle.background_over(plane);
+            let valid = lent.base.map.blocks.valid_units(job.victim);
+            lent.todo.push(Todo::GivenUp(valid, job.levels));
+        }
+        goes_on
+    }
+
+    #[inline]
+    fn write_begins(&mut self, plane: Option<PlaneId>, lpn: Lpn, base: &mut Base) -> PlaneId {
+        if !base.dynamic {
+            return plane.unwrap_or_else(|| base.plane_of_lpn(lpn));
+        }
+        let plane = plane.unwrap_or_else(|| self.least_busy_plane(base));
+        self.plane_mut(plane).writes += 1;
+        plane
+    }
+
+    fn bind_program(&mut self, set: SetId, sets: &Sets, base: &mut Base) -> Binding {
+        let (plane, stage) = (sets.plane(set), sets.stage(set));
+        let frontier = base.frontier(set, sets);
+        if base.free_blocks(plane) <= base.held_in_reserve(stage, frontier)
+            && !self.may_fill_open_block(base, plane, stage, frontier)
+        {
+            return Binding::Full;
+        }
+        let Some((ppn, opened)) = base.map.blocks.take_unit(plane, frontier) else {
+            return Binding::Full;
+        };
+        if sets[set].request.is_some() || sets[set].buffered.is_some() {
+            self.plane_mut(plane).rounds_without_room = 0;
+        }
+        if opened { Binding::NewBlock(ppn) } else { Binding::Page(ppn) }
+    }
+
+    #[inline]
+    fn programmed(&mut self, ppn: Ppn, base: &mut Base) {
+        base.map.blocks.programmed(ppn);
+    }
+
+    #[inline]
+    fn write_over(&mut self, set: SetId, sets: &mut Sets, base: &mut Base) -> (u64, bool) {
+        if base.dynamic {
+            self.plane_mut(sets.plane(set)).writes -= 1;
+        }
+        base.commit_write(set, sets)
+    }
+
+    fn note_turn(&mut self, die: DieId, ends: bool) {
+        if let Some(pacing) = &mut self.pacing {
+            pacing.note_turn(die, ends);
+        }
+    }
+
+    fn begin_phase(&mut self, base: &mut Base) {
+        base.begin_phase();
+        if let Some(pacing) = &mut self.pacing {
+            pacing.begin_phase();
+        }
+    }
+
+    fn load_planes(&mut self, from: &mut Reader<'_>, _: &mut Base) -> Result<(), RestoreError> {
+        self.planes.load(from)?;
+        let mut stripe = 0u64;
+        stripe.load(from)?;
+        self.next_stripe = u32::try_from(stripe).map_err(|_| RestoreError::Corrupt)?;
+        Ok(())
+    }
+
+    fn is_busy(&self, plane: PlaneId) -> bool {
+        self.planes[plane.index()].job.is_some()
+    }
+
+    fn is_at_work(&self, plane: PlaneId) -> bool {
+        let job = self.planes[plane.index()].job;
+        job.is_some_and(|job| !(self.pacing.is_some() && job.rests()))
+    }
+
+    fn is_held(&self, plane: PlaneId, sets: &Sets) -> bool {
+        let Some(pacing) = self.pacing.as_deref() else { return false };
+        let Some(job) = &self.planes[plane.index()].job else { return false };
+        let erases = || {
+            let mode = job.eraser.map(|eraser| sets[eraser].mode);
+            matches!(mode, Some(Mode::Queued | Mode::Running | Mode::Suspended))
+        };
+        pacing.owes(plane) && !job.presses && (job.copies > 0 || (job.erases && erases()))
+    }
+
+    fn is_held_back(&self, set: SetId, sets: &Sets) -> bool {
+        sets.stage(set) == Stage::Program && self.is_held(sets.plane(set), sets)
+    }
+
+    fn holds_reads(&self) -> bool {
+        self.pacing.as_deref().is_some_and(|pacing| !pacing.suspends)
+    }
+
+    fn paced_command(
+        &self,
+        die: DieId,
+        (host, gc): (Option<SetId>, Option<SetId>),
+        sets: &Sets,
+    ) -> Option<SetId> {
+        let (Some(command), Some(pacing)) = (host, self.pacing.as_deref()) else { return gc };
+        if self.is_held_back(command, sets) {
+            return gc;
+        }
+        let due = |gc: &SetId| pacing.is_due(die) && pacing.owes(sets.plane(*gc));
+        gc.filter(due).or(host)
+    }
+
+    fn save_planes(&self, to: &mut Writer<'_>) {
+        self.planes.save(to);
+        u64::from(self.next_stripe).save(to);
+    }
+}
