@@ -23,11 +23,11 @@ const TYPE: &str = "Device";
 
 /// The numbers that the folder may not exceed. Lower them where less is found.
 const HELD: [(&str, usize); 9] = [
-    ("lines", 6301),
+    ("lines", 6283),
     ("doors of account", 110),
     ("doors of buffer", 37),
     ("doors of flash", 68),
-    ("doors of ftl", 88),
+    ("doors of ftl", 84),
     ("doors of host", 76),
     ("doors of queues", 34),
     ("doors of sets", 65),

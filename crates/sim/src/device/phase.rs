@@ -5,7 +5,6 @@ use super::{Device, LAST_ARRIVAL, RunError, SimError};
 use crate::account::{Figures, PhaseReport, Usage};
 use crate::ftl::Scheme;
 use crate::host::Host;
-use crate::parts::layer::MergeCounts;
 use crate::report::Report;
 use crate::stream::{self, Driven, Feed, Pacing, Sources, Stream, StreamKeys, Supply};
 use flashyard_core::events::{EventTree, Node, VACANT, nodes_of};
@@ -71,8 +70,6 @@ pub(crate) struct Running {
     /// What had been done at the start, and at the last completion.
     usage: Usage,
     usage_until: Option<Usage>,
-    /// What translation layers had done at the start.
-    merges: MergeCounts,
 }
 
 /// A device with a phase under way.
@@ -297,7 +294,6 @@ impl Device {
             at_once: 0,
             stability: Stability::default(),
             ended_by: "source",
-            merges: self.ftl.all_merges(),
             usage: self.usage(),
             usage_until: None,
         };
@@ -462,15 +458,8 @@ impl Device {
         assert_eq!(self.sets.live(), 0, "sets are left over");
         let waits = self.buffer.as_ref().is_some_and(|buffer| buffer.has_waiting());
         assert!(!waits, "a unit still waits for a line");
-        assert!(
-            !self.ftl.planes().any(|plane| self.ftl.is_busy(plane)),
-            "a block is left half collected"
-        );
-        assert_eq!(self.ftl.background_under_way(), 0, "background work is left over");
         self.see_accesses();
-        if !run.keys.measure {
-            self.ftl.leave_out(&run.merges);
-        }
+        self.ftl.end_phase(run.keys.measure);
         self.account.rate_limited(self.host.held_ns());
         let (cleaned, work) = (self.ftl.batch_cleaned(), run.usage_until.as_ref());
         let work = work.map(|until| (&run.usage, until));
