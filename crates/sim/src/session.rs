@@ -171,7 +171,7 @@ impl Queues {
 /// A device and the phase under way on it.
 #[derive(Clone)]
 enum Kind {
-    Flash(Box<Device>, Box<Running<device::Unmeasured>>),
+    Flash(Box<Device>, Box<Running<device::Measured>>),
     Disk(Box<Disk>, Box<Running<disk::Kept>>),
 }
 

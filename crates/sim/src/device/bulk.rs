@@ -55,7 +55,7 @@ impl Device {
         let run = CopyRun { op: operation.op, began: operation.began, span: operation.array };
         let flash = &self.flash;
         let array_time = |op, ppn| flash.array_time(op, Some(ppn));
-        let done = self.ftl.copy_in_bulk(set, run, limit, &mut self.sets, array_time);
+        let done = self.ftl.copy_in_bulk((set, run, limit), &mut self.sets, array_time);
         let Some(done) = done else { return };
         self.queues.skip_insertions(done.ops[0] + done.ops[1]);
         let (phase, charge) = (self.phase(), self.sets[set].charge);

@@ -72,7 +72,7 @@ use crate::sets::{Set, Sets, Stage};
 use crate::view::View;
 use delays::Split;
 use flashyard_core::units::{Lpn, PlaneId, Span, Time};
-pub(crate) use phase::Unmeasured;
+pub(crate) use phase::Measured;
 use std::fmt;
 pub use upkeep::Upkeep;
 

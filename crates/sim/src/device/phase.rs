@@ -3,7 +3,6 @@
 use super::{Device, RunError, SimError};
 use crate::account::{Account, Figures, PhaseReport, Usage};
 use crate::host::Host;
-use crate::parts::layer::MergeCounts;
 use crate::phases;
 use crate::phases::{Machine, PhaseKeys};
 use crate::report::Report;
@@ -11,11 +10,11 @@ use crate::stream::{Stream, StreamKeys};
 use flashyard_core::request::Request;
 use flashyard_core::units::Time;
 
-/// What translation layers had done when a phase began, where it does not count.
-pub(crate) type Unmeasured = Option<MergeCounts>;
+/// Whether a phase is measured.
+pub(crate) type Measured = bool;
 
 impl Machine for Device {
-    type Begun = Unmeasured;
+    type Begun = Measured;
 
     #[inline]
     fn now(&self) -> Time {
@@ -48,7 +47,7 @@ impl Machine for Device {
         }
     }
 
-    fn begin_phase(&mut self, keys: &PhaseKeys, streams: &[(String, StreamKeys)]) -> Unmeasured {
+    fn begin_phase(&mut self, keys: &PhaseKeys, streams: &[(String, StreamKeys)]) -> Measured {
         self.rest_buffer();
         self.find_short_road();
         self.ftl.begin_phase();
@@ -58,12 +57,12 @@ impl Machine for Device {
         self.host.begin(self.now, streams.iter().map(|(_, keys)| *keys), stable);
         self.queues.begin_phase(streams.iter().map(|(_, keys)| keys.weight));
         self.copies_in_bulk = self.may_copy_in_bulk();
-        (!keys.measure).then(|| self.ftl.all_merges())
+        keys.measure
     }
 
     fn end_phase(
         &mut self,
-        begun: &Unmeasured,
+        measured: &Measured,
         why: &'static str,
         work: Option<(&Usage, &Usage)>,
     ) -> Result<PhaseReport, SimError> {
@@ -73,13 +72,8 @@ impl Machine for Device {
         assert_eq!(self.sets.live(), 0, "sets are left over");
         let waits = self.buffer.as_ref().is_some_and(|buffer| buffer.has_waiting());
         assert!(!waits, "a unit still waits for a line");
-        let busy = self.ftl.planes().any(|plane| self.ftl.is_busy(plane));
-        assert!(!busy, "a block is left half collected");
-        assert_eq!(self.ftl.background_under_way(), 0, "background work is left over");
         self.see_accesses();
-        if let Some(merges) = begun {
-            self.ftl.leave_out(merges);
-        }
+        self.ftl.end_phase(*measured);
         self.account.rate_limited(self.host.held_ns());
         Ok(self.account.end_phase(self.now, why, self.ftl.batch_cleaned(), work))
     }

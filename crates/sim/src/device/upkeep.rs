@@ -64,25 +64,17 @@ impl Device {
 
     /// Merges every log block, piece by piece on all planes.
     fn merge_all(&mut self) -> Result<(), SimError> {
-        loop {
-            let mut any = false;
-            for plane in self.ftl.planes() {
-                any |= self.let_ftl(|ftl, lent| ftl.merge_idle(plane, lent));
-            }
-            if !any {
-                return Ok(());
-            }
+        while self.let_ftl(Scheme::merge_all) {
             self.drain()?;
         }
+        Ok(())
     }
 
     /// Starts a job on every plane or, to restore them, on those with fewer free blocks than at
     /// first, and does the work to its end. Returns whether there was any.
     fn collect_once(&mut self, restores: bool) -> Result<bool, SimError> {
         let jobs = self.account.gc_jobs();
-        for plane in self.ftl.planes() {
-            self.let_ftl(|ftl, lent| ftl.collect_to_end(plane, restores, lent));
-        }
+        self.let_ftl(|ftl, lent| ftl.collect_all(restores, lent));
         self.drain()?;
         Ok(self.account.gc_jobs() > jobs)
     }

@@ -243,7 +243,7 @@ impl Base {
     /// When work in an idle time is due.
     #[inline]
     pub(crate) const fn idle_due(&self) -> Time {
-        self.idle.due()
+        self.idle.due
     }
 
     /// At the end of an instant, `idle` while no request is outstanding but more will come: whether
@@ -251,11 +251,6 @@ impl Base {
     #[inline]
     pub(crate) fn may_work_idle(&mut self, idle: bool, now: Time) -> bool {
         self.idle.may_work(idle, now)
-    }
-
-    /// On how many planes background work is under way.
-    pub(crate) const fn background_under_way(&self) -> u32 {
-        self.idle.under_way()
     }
 
     /// How long it takes to look at so many candidates for victims.

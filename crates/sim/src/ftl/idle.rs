@@ -18,11 +18,11 @@ pub(super) struct Idle {
     /// Since when no request has been outstanding; [`Time::MAX`] while one is.
     since: Time,
     /// When that will have been long enough and a plane may want it.
-    due: Time,
+    pub(super) due: Time,
     /// How long is long enough.
     patience: Span,
     /// The period in which so many blocks are reclaimed; none where work goes on without pauses.
-    period: Option<Span>,
+    pub(super) period: Option<Span>,
     blocks: u64,
     /// Blocks that this period has left, when the next one begins, and the plane whose turn it is.
     left: u64,
@@ -34,7 +34,7 @@ pub(super) struct Idle {
     taken: u32,
     /// Planes with background work under way, a bit each, and how many.
     working: Vec<u64>,
-    under_way: u32,
+    pub(super) under_way: u32,
 }
 
 impl Idle {
@@ -88,12 +88,6 @@ impl Idle {
         self.since.saturating_add(self.patience)
     }
 
-    /// When work in an idle time is due.
-    #[inline]
-    pub(super) const fn due(&self) -> Time {
-        self.due
-    }
-
     /// Whether so many free blocks of a plane are too few where there is time for more.
     pub(super) const fn is_short(&self, free: u64) -> bool {
         free <= self.enough
@@ -141,11 +135,6 @@ impl Idle {
             return self.left > 0;
         }
         true
-    }
-
-    /// Whether each period reclaims a number of blocks.
-    pub(super) const fn has_periods(&self) -> bool {
-        self.period.is_some()
     }
 
     /// The plane that may reclaim a block in this period: the next one by turns that may want it
@@ -201,11 +190,6 @@ impl Idle {
         self.working[word] &= !bit;
         self.under_way -= u32::from(began);
         began
-    }
-
-    /// On how many planes background work is under way.
-    pub(super) const fn under_way(&self) -> u32 {
-        self.under_way
     }
 
     /// The next plane that may want work and has not been looked at. Where there is none, no plane

@@ -102,6 +102,7 @@ impl Ftl {
         let scheme = scheme.unwrap_or_else(|| Scheme::Page(PageFtl::new(settings)));
         Self { base: Base::new(settings, spans), scheme }
     }
+
     /// The map, and the layers that choose pages, where there are any: to be put into an initial
     /// state.
     pub(crate) fn map_and_layers(&mut self) -> (&mut PageMap, Option<&mut Planned>) {
@@ -168,7 +169,8 @@ impl Ftl {
     /// The command that a die takes next, of the first one of requests and the first one of garbage
     /// collection. Where nothing is paced, `gc_first` says of the former whether the latter goes
     /// before it, which may be urgent.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub(crate) fn next_command(
         &self,
         die: DieId,
@@ -177,16 +179,42 @@ impl Ftl {
         gc_first: impl FnOnce(SetId, bool) -> bool,
     ) -> Option<SetId> {
         if self.is_paced() {
-            return either!(&self.scheme, own => own.paced_command(die, (host, gc), sets));
+            return self.paced_command(die, (host, gc), sets);
         }
         let Some(collects) = gc else { return host };
         let Some(command) = host else { return gc };
         if gc_first(command, self.is_urgent(sets.plane(collects))) { gc } else { host }
     }
 
+    #[inline(never)]
+    fn paced_command(
+        &self,
+        die: DieId,
+        (host, gc): (Option<SetId>, Option<SetId>),
+        sets: &Sets,
+    ) -> Option<SetId> {
+        let command = host.filter(|command| !self.is_held_back(*command, sets));
+        let is_due = |gc: &SetId| self.is_due(die, sets.plane(*gc));
+        if command.is_some() { gc.filter(is_due).or(command) } else { gc }
+    }
+
+    /// Whether a command is a program of host data of a plane whose programs wait.
+    pub(crate) fn is_held_back(&self, set: SetId, sets: &Sets) -> bool {
+        self.is_paced() && sets.stage(set) == Stage::Program && self.is_held(sets.plane(set), sets)
+    }
+
     /// Whether a page map chooses the pages of writes.
     pub(crate) fn is_page_map(&self) -> bool {
         !self.is_raw() && !self.is_planned()
+    }
+
+    /// A phase ends, when nothing of the layer's own work may be left over.
+    pub(crate) fn end_phase(&mut self, measured: bool) {
+        assert!(!self.planes().any(|plane| self.is_busy(plane)), "a block is left half collected");
+        assert_eq!(self.base.idle.under_way, 0, "background work is left over");
+        if !measured {
+            either!(&mut self.scheme, own => own.leave_out());
+        }
     }
 
     /// Adds the program of a change to a plan, which layers are told of later where they plan.
@@ -233,7 +261,8 @@ macro_rules! doors {
         asks $(fn $ask:ident($($about:ident: $like:ty),*) $(-> $told:ty)?;)*
     ) => {
         impl Scheme {
-            $(pub(crate) fn $work(&mut self $(, $given: $of)*, lent: &mut Lent<'_>) $(-> $answer)? {
+            $(#[inline]
+            pub(crate) fn $work(&mut self $(, $given: $of)*, lent: &mut Lent<'_>) $(-> $answer)? {
                 either!(self, own => own.$work($($given,)* lent))
             })*
         }
@@ -262,8 +291,8 @@ doors! {
     fn goes_on(set: SetId) -> bool;
     fn gate_opens(gate: SetId);
     fn search_over(plane: PlaneId);
-    fn collect_to_end(plane: PlaneId, restores: bool);
-    fn merge_idle(plane: PlaneId) -> bool;
+    fn collect_all(restores: bool);
+    fn merge_all() -> bool;
     fn end_resting_jobs() -> bool;
     base
     fn write_begins(plane: Option<PlaneId>, lpn: Lpn) -> PlaneId;
@@ -274,20 +303,17 @@ doors! {
     fn trim_over(set: SetId, sets: &mut Sets);
     fn trim_planned(lpn: Lpn);
     fn copy_in_bulk(
-        set: SetId, run: CopyRun, limit: Time, sets: &mut Sets,
-        array_time: impl Fn(Op, Ppn) -> Span
+        run: (SetId, CopyRun, Time), sets: &mut Sets, array_time: impl Fn(Op, Ppn) -> Span
     ) -> Option<CopiesDone>;
     fn begin_phase();
-    fn leave_out(before: &MergeCounts);
     fn leave_untold();
     fn load_planes(from: &mut Reader<'_>) -> Result<(), RestoreError>;
     asks
     fn is_busy(plane: PlaneId) -> bool;
     fn is_held(plane: PlaneId, sets: &Sets) -> bool;
-    fn is_held_back(set: SetId, sets: &Sets) -> bool;
     fn holds_reads() -> bool;
+    fn is_due(die: DieId, plane: PlaneId) -> bool;
     fn merges() -> MergeCounts;
-    fn all_merges() -> MergeCounts;
     fn save_planes(to: &mut Writer<'_>);
 }
 
@@ -299,7 +325,7 @@ impl Scheme {
     pub(crate) fn work_idle(&mut self, lent: &mut Lent<'_>) -> bool {
         let is_busy = |own: &Self, plane| either!(own, own => own.is_busy(plane));
         let is_at_work = |plane| either!(&*self, own => own.is_at_work(plane));
-        if lent.base.idle.has_periods() {
+        if lent.base.idle.period.is_some() {
             // Planes that have nothing under way reclaim a block each, by turns, as far as the
             // period has any left.
             let Some(plane) = lent.base.idle.turn(is_at_work) else { return false };

@@ -10,8 +10,7 @@ use crate::sets::Sets;
 use flashyard_core::command::Op;
 use flashyard_core::units::{DieId, Lpn, PlaneId, Ppn, Span, Time};
 
-/// What a scheme decides. Where it has something to do that others have not, they leave out what
-/// that needs.
+/// What a scheme decides. What only some schemes have to do, the others leave out.
 #[expect(unused_variables, reason = "only some schemes need what is left out")]
 pub(super) trait Placement {
     /// Plans a write of a page that is being translated, and adds its program: its layer sees `run`
@@ -74,13 +73,13 @@ pub(super) trait Placement {
         false
     }
 
-    /// Collects one victim of a plane to the end, if one gains; where asked for, only on a plane
-    /// that has fewer free blocks than when the first phase began.
-    fn collect_to_end(&mut self, plane: PlaneId, restores: bool, lent: &mut Lent<'_>) {}
+    /// Collects one victim of each plane to the end, if one gains; where asked for, only on planes
+    /// that have fewer free blocks than when the first phase began.
+    fn collect_all(&mut self, restores: bool, lent: &mut Lent<'_>) {}
 
-    /// Plans a piece of work of a plane that nobody waits for. Returns whether there was any: not
-    /// where the plane is busy or has nothing left to do.
-    fn merge_idle(&mut self, plane: PlaneId, lent: &mut Lent<'_>) -> bool {
+    /// Plans a piece of work of each plane that nobody waits for. Returns whether there was any:
+    /// not where planes are busy or have nothing left to do.
+    fn merge_all(&mut self, lent: &mut Lent<'_>) -> bool {
         false
     }
 
@@ -111,12 +110,12 @@ pub(super) trait Placement {
     /// earlier writes of the unit may not have been planned yet: a layer then learns of the trim
     /// when it is over.
     fn trim_translated(&mut self, plan: &mut Plan, lpn: Lpn, base: &mut Base) {
-        base.map.uncover(lpn)
+        base.map.uncover(lpn);
     }
 
     /// A trim is over, and no later change of its unit has been committed: the unit is forgotten.
     fn trim_over(&mut self, set: SetId, sets: &mut Sets, base: &mut Base) {
-        base.forget(set, sets)
+        base.forget(set, sets);
     }
 
     /// A page that has just been planned is forgotten: it had been trimmed before.
@@ -131,9 +130,7 @@ pub(super) trait Placement {
     /// where there are none to go on with.
     fn copy_in_bulk(
         &mut self,
-        set: SetId,
-        now: CopyRun,
-        limit: Time,
+        (set, run, limit): (SetId, CopyRun, Time),
         sets: &mut Sets,
         array_time: impl Fn(Op, Ppn) -> Span,
         base: &mut Base,
@@ -144,11 +141,11 @@ pub(super) trait Placement {
     /// A phase begins: earlier idle times and owed copies are forgotten, and the free blocks of the
     /// first phase remembered.
     fn begin_phase(&mut self, base: &mut Base) {
-        base.begin_phase()
+        base.begin_phase();
     }
 
-    /// What layers did since `before` is not measured.
-    fn leave_out(&mut self, before: &MergeCounts, base: &mut Base) {}
+    /// What has been done since the phase began is not measured.
+    fn leave_out(&mut self) {}
 
     /// What has been planned so far is not told.
     fn leave_untold(&mut self, base: &mut Base) {}
@@ -171,34 +168,18 @@ pub(super) trait Placement {
         false
     }
 
-    /// Whether a command is a program of host data of a plane whose programs wait.
-    fn is_held_back(&self, set: SetId, sets: &Sets) -> bool {
-        false
-    }
-
     /// Whether reads wait for operations of a die while writes wait.
     fn holds_reads(&self) -> bool {
         false
     }
 
-    /// The command that a die of a device with pacing takes next, of the first one of requests and
-    /// the first one of garbage collection.
-    fn paced_command(
-        &self,
-        die: DieId,
-        (host, gc): (Option<SetId>, Option<SetId>),
-        sets: &Sets,
-    ) -> Option<SetId> {
-        unreachable!("only a page map is paced")
+    /// Whether garbage collection of a plane has waited for as many commands as may go before it.
+    fn is_due(&self, die: DieId, plane: PlaneId) -> bool {
+        false
     }
 
     /// What layers did in measured phases.
     fn merges(&self) -> MergeCounts {
-        MergeCounts::default()
-    }
-
-    /// What layers did since the start.
-    fn all_merges(&self) -> MergeCounts {
         MergeCounts::default()
     }
 

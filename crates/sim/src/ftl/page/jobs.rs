@@ -214,15 +214,6 @@ impl PageFtl {
         JobStep::Copy { job: *job, source, owner }
     }
 
-    /// Whether the blocks of a plane that are not worn out have room for its valid units and for
-    /// garbage collection.
-    pub(super) fn can_hold(&self, base: &Base, plane: PlaneId) -> bool {
-        let dense = base.geometry.units_per_block() - base.geometry.program_units() + 1;
-        let lost = base.map.blocks.worn_out(plane).saturating_mul(dense);
-        let most = base.plane_valid_units.saturating_sub(lost);
-        base.map.blocks.valid_of_plane(plane) <= most
-    }
-
     /// The request whose program took space from a plane last.
     pub(super) fn last_allocator(&self, plane: PlaneId) -> Charge {
         self.planes[plane.index()].last_allocator

@@ -5,7 +5,6 @@ mod jobs;
 pub(super) mod moved;
 mod paced;
 mod pacing;
-mod place;
 mod placement;
 mod room;
 

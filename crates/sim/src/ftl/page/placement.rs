@@ -12,7 +12,7 @@ use crate::handle::SetId;
 use crate::observe::Trigger;
 use crate::parts::blocks::Freed;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
-use crate::sets::{Mode, Sets, Stage, Wait};
+use crate::sets::{Mode, Sets, Wait};
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::{DieId, Lpn, PlaneId, Ppn};
 
@@ -52,6 +52,8 @@ impl Placement for PageFtl {
         Room::Awaited
     }
 
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     fn copied(&mut self, set: SetId, lent: &mut Lent<'_>) {
         let (plane, state) = (lent.sets.plane(set), &lent.sets[set]);
         let (from, to) = (state.source.expect("a copy has a source"), state.ppn.expect("a page"));
@@ -84,8 +86,7 @@ impl Placement for PageFtl {
         let rounds = u64::from(state.rounds_without_room);
         let patience = ROUNDS_WITHOUT_ROOM * u64::from(lent.base.geometry.blocks_per_plane);
         let worn_out = lent.base.map.blocks.erased(job.victim) == Freed::WornOut;
-        let no_room =
-            (worn_out && !self.can_hold(lent.base, plane)) || (waits && rounds > patience);
+        let no_room = (worn_out && !lent.base.can_hold(plane)) || (waits && rounds > patience);
         let erased = Erased { block: job.victim, worn_out, no_room, by: Eraser::Job };
         lent.todo.push(Todo::Erased(set, erased));
         let in_background = lent.base.idle.background_over(plane);
@@ -123,13 +124,14 @@ impl Placement for PageFtl {
         works
     }
 
-    fn collect_to_end(&mut self, plane: PlaneId, restores: bool, lent: &mut Lent<'_>) {
-        if restores && !lent.base.wants_restoring(plane) {
-            return;
-        }
-        self.start_job(plane, None, Trigger::Upkeep, lent);
-        if self.is_busy(plane) {
-            self.press_job(plane, lent);
+    fn collect_all(&mut self, restores: bool, lent: &mut Lent<'_>) {
+        for plane in lent.base.planes() {
+            if !restores || lent.base.wants_restoring(plane) {
+                self.start_job(plane, None, Trigger::Upkeep, lent);
+                if self.is_busy(plane) {
+                    self.press_job(plane, lent);
+                }
+            }
         }
     }
 
@@ -163,6 +165,8 @@ impl Placement for PageFtl {
         plane
     }
 
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     fn bind_program(&mut self, set: SetId, sets: &Sets, base: &mut Base) -> Binding {
         let (plane, stage) = (sets.plane(set), sets.stage(set));
         let frontier = base.frontier(set, sets);
@@ -185,7 +189,8 @@ impl Placement for PageFtl {
         base.map.blocks.programmed(ppn);
     }
 
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     fn write_over(&mut self, set: SetId, sets: &mut Sets, base: &mut Base) -> (u64, bool) {
         if base.dynamic {
             self.plane_mut(sets.plane(set)).writes -= 1;
@@ -233,26 +238,12 @@ impl Placement for PageFtl {
         pacing.owes(plane) && !job.presses && (job.copies > 0 || (job.erases && erases()))
     }
 
-    fn is_held_back(&self, set: SetId, sets: &Sets) -> bool {
-        sets.stage(set) == Stage::Program && self.is_held(sets.plane(set), sets)
-    }
-
     fn holds_reads(&self) -> bool {
         self.pacing.as_deref().is_some_and(|pacing| !pacing.suspends)
     }
 
-    fn paced_command(
-        &self,
-        die: DieId,
-        (host, gc): (Option<SetId>, Option<SetId>),
-        sets: &Sets,
-    ) -> Option<SetId> {
-        let (Some(command), Some(pacing)) = (host, self.pacing.as_deref()) else { return gc };
-        if self.is_held_back(command, sets) {
-            return gc;
-        }
-        let due = |gc: &SetId| pacing.is_due(die) && pacing.owes(sets.plane(*gc));
-        gc.filter(due).or(host)
+    fn is_due(&self, die: DieId, plane: PlaneId) -> bool {
+        self.pacing.as_deref().is_some_and(|pacing| pacing.is_due(die) && pacing.owes(plane))
     }
 
     fn save_planes(&self, to: &mut Writer<'_>) {

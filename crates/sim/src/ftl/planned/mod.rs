@@ -26,7 +26,6 @@ mod waits;
 
 use crate::config::{ProgramOrder, Settings};
 use crate::ftl::page_map::{Owner, PageMap};
-use crate::ftl::placement::Placement;
 use crate::handle::SetId;
 use crate::parts::layer::{self, MergeCounts, PageWrite, Shape, Step, TranslationLayer};
 use crate::parts::log::AnyLayer;
@@ -87,6 +86,8 @@ pub(crate) struct Planned {
     written: Vec<u64>,
     /// What layers did in phases that do not count.
     unmeasured: MergeCounts,
+    /// What they had done when the phase began.
+    before: MergeCounts,
     /// What they have planned that observers have not been told of.
     untold: MergeCounts,
     /// What a task that comes to a step waits for: changes and the stage that commits each; empty
@@ -127,14 +128,20 @@ impl Planned {
             written: vec![0; units.div_ceil(64)],
             layout,
             unmeasured: MergeCounts::default(),
+            before: MergeCounts::default(),
             untold: MergeCounts::default(),
             waits: Vec::with_capacity(3 * geometry.pages_per_block as usize),
         }))
     }
 
+    /// What all layers did since the start.
+    pub(crate) fn counts(&self) -> MergeCounts {
+        self.layers.iter().fold(MergeCounts::default(), |sum, layer| sum.plus(&layer.counts()))
+    }
+
     /// Nothing of what layers have done so far is measured.
     pub(crate) fn leave_out_all(&mut self) {
-        self.unmeasured = self.all_merges();
+        self.unmeasured = self.counts();
     }
 
     /// Whether every layer can be saved.

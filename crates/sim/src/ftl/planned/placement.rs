@@ -124,22 +124,12 @@ impl Placement for Planned {
         !has_clean && self.merge_idle(plane, lent)
     }
 
-    fn merge_idle(&mut self, plane: PlaneId, lent: &mut Lent<'_>) -> bool {
-        if self.is_busy(plane) {
-            return false;
+    fn merge_all(&mut self, lent: &mut Lent<'_>) -> bool {
+        let mut any = false;
+        for plane in lent.base.planes() {
+            any |= self.merge_idle(plane, lent);
         }
-        loop {
-            let (searches, works) = self.ask(plane, |layer, plan| layer.idle(plan));
-            let steps = self.plan.steps.len();
-            if steps > 0 {
-                self.add_tasks(plane, 0..steps, (None, searches), lent);
-                return true;
-            }
-            if !works {
-                return false;
-            }
-            // What costs nothing may be followed by more.
-        }
+        any
     }
 
     #[inline(never)]
@@ -193,9 +183,7 @@ impl Placement for Planned {
 
     fn copy_in_bulk(
         &mut self,
-        set: SetId,
-        mut now: CopyRun,
-        limit: Time,
+        (set, mut now, limit): (SetId, CopyRun, Time),
         sets: &mut Sets,
         array_time: impl Fn(Op, Ppn) -> Span,
         base: &mut Base,
@@ -242,8 +230,13 @@ impl Placement for Planned {
         Some(CopiesDone { ops, array_ns, purposes, superseded, now })
     }
 
-    fn leave_out(&mut self, before: &MergeCounts, _: &mut Base) {
-        self.unmeasured = self.unmeasured.plus(&self.all_merges().since(before));
+    fn begin_phase(&mut self, base: &mut Base) {
+        base.begin_phase();
+        self.before = self.counts();
+    }
+
+    fn leave_out(&mut self) {
+        self.unmeasured = self.unmeasured.plus(&self.counts().since(&self.before));
     }
 
     fn leave_untold(&mut self, _: &mut Base) {
@@ -266,11 +259,7 @@ impl Placement for Planned {
     }
 
     fn merges(&self) -> MergeCounts {
-        self.all_merges().since(&self.unmeasured)
-    }
-
-    fn all_merges(&self) -> MergeCounts {
-        self.layers.iter().fold(MergeCounts::default(), |sum, layer| sum.plus(&layer.counts()))
+        self.counts().since(&self.unmeasured)
     }
 
     fn save_planes(&self, to: &mut Writer<'_>) {

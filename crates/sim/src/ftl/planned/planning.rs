@@ -4,6 +4,7 @@ use super::Planned;
 use super::queue::StaleRef;
 use super::waits::commit_stage;
 use crate::ftl::lent::{Charge, Lent, Todo};
+use crate::ftl::placement::Placement;
 use crate::handle::SetId;
 use crate::parts::layer::{PageWrite, Step, TranslationLayer};
 use crate::sets::{Sets, Wait};
@@ -130,5 +131,24 @@ impl Planned {
     /// Whether each planned write is over only behind what was planned with it.
     pub(in crate::ftl) const fn merges_first(&self) -> bool {
         self.merge_first
+    }
+
+    /// Plans a piece of work of a plane that nobody waits for. Returns whether there was any.
+    pub(super) fn merge_idle(&mut self, plane: PlaneId, lent: &mut Lent<'_>) -> bool {
+        if self.is_busy(plane) {
+            return false;
+        }
+        loop {
+            let (searches, works) = self.ask(plane, |layer, plan| layer.idle(plan));
+            let steps = self.plan.steps.len();
+            if steps > 0 {
+                self.add_tasks(plane, 0..steps, (None, searches), lent);
+                return true;
+            }
+            if !works {
+                return false;
+            }
+            // What costs nothing may be followed by more.
+        }
     }
 }
