@@ -27,30 +27,29 @@ pub(super) struct FullBlocks {
 struct Buckets {
     links: Links,
     /// The first and the last block of each bucket, + 1.
-    first: Vec<u32>,
-    last: Vec<u32>,
+    ends: Vec<[u32; 2]>,
     /// No full block has fewer valid units.
     least: u32,
 }
 
 impl Buckets {
     fn push(&mut self, block: u32, valid: u32) {
-        self.links.push(block, [&mut self.first[valid as usize], &mut self.last[valid as usize]]);
+        self.links.push(block, self.ends[valid as usize].each_mut());
         self.least = self.least.min(valid);
     }
 
     fn remove(&mut self, block: u32, valid: u32) {
-        self.links.remove(block, [&mut self.first[valid as usize], &mut self.last[valid as usize]]);
+        self.links.remove(block, self.ends[valid as usize].each_mut());
     }
 
     /// The first block of those with this many valid units.
     fn first(&self, valid: u32) -> Option<u32> {
-        self.first[valid as usize].checked_sub(1)
+        self.ends[valid as usize][0].checked_sub(1)
     }
 
     /// The first block of those with the fewest valid units, if that are fewer than `below`.
     fn fewest(&mut self, below: u32) -> Option<u32> {
-        while self.least < below && self.first[self.least as usize] == 0 {
+        while self.least < below && self.ends[self.least as usize][0] == 0 {
             self.least += 1;
         }
         if self.least < below { self.first(self.least) } else { None }
@@ -63,8 +62,7 @@ impl FullBlocks {
         let by_age = cleaning == Cleaning::CostBenefit;
         let buckets = (by_age || cleaning == Cleaning::Greedy).then(|| Buckets {
             links: Links::new(blocks as usize),
-            first: vec![0; block_units as usize + 1],
-            last: vec![0; block_units as usize + 1],
+            ends: vec![[0; 2]; block_units as usize + 1],
             least: 0,
         });
         let changed = if by_age { vec![0; blocks as usize] } else { Vec::new() };
@@ -82,12 +80,12 @@ impl FullBlocks {
 
     /// A full block has lost a valid unit; it had `valid` before.
     pub(super) fn lost(&mut self, block: u32, valid: u32) {
-        self.clock += 1;
         if let Some(buckets) = &mut self.buckets {
             buckets.remove(block, valid);
             buckets.push(block, valid - 1);
+            self.clock += 1;
+            self.stamp(block);
         }
-        self.stamp(block);
     }
 
     fn stamp(&mut self, block: u32) {

@@ -163,8 +163,8 @@ impl<'a> FullBlocks<'a> {
     /// The block filled first.
     pub fn oldest(&self) -> Option<BlockId> {
         let order = self.blocks.index.order.as_ref();
-        let Order { first, .. } = order.expect("only of a rule that looks at Looks::ORDER");
-        first[self.plane.index()].checked_sub(1).map(BlockId::new)
+        let Order { ends, .. } = order.expect("only of a rule that looks at Looks::ORDER");
+        ends[self.plane.index()][0].checked_sub(1).map(BlockId::new)
     }
 
     /// Lets a block count as filled last.

@@ -28,8 +28,7 @@ pub(super) struct Index {
 #[derive(Clone, Debug)]
 pub(super) struct Order {
     /// The oldest and the newest full block of each plane, + 1.
-    pub(super) first: Vec<u32>,
-    last: Vec<u32>,
+    pub(super) ends: Vec<[u32; 2]>,
     links: Links,
 }
 
@@ -45,8 +44,7 @@ pub(super) struct Members {
 
 impl Index {
     pub(super) fn new(looks: Looks, planes: usize, blocks: usize, units: u32) -> Self {
-        let order =
-            || Order { first: vec![0; planes], last: vec![0; planes], links: Links::new(blocks) };
+        let order = || Order { ends: vec![[0; 2]; planes], links: Links::new(blocks) };
         let members = || Members {
             blocks: vec![0; blocks],
             places: vec![0; blocks],
@@ -75,13 +73,13 @@ impl Index {
     }
 
     pub(super) fn link_order(&mut self, plane: PlaneId, block: BlockId) {
-        let Some(Order { first, last, links }) = &mut self.order else { return };
-        links.push(block.get(), [&mut first[plane.index()], &mut last[plane.index()]]);
+        let Some(Order { ends, links }) = &mut self.order else { return };
+        links.push(block.get(), ends[plane.index()].each_mut());
     }
 
     pub(super) fn unlink_order(&mut self, plane: PlaneId, block: BlockId) {
-        let Some(Order { first, last, links }) = &mut self.order else { return };
-        links.remove(block.get(), [&mut first[plane.index()], &mut last[plane.index()]]);
+        let Some(Order { ends, links }) = &mut self.order else { return };
+        links.remove(block.get(), ends[plane.index()].each_mut());
     }
 
     /// The full blocks that gain.
