@@ -24,11 +24,11 @@ const TYPE: &str = "Device";
 
 /// The numbers that the folder may not exceed. Lower them where less is found.
 const HELD: [(&str, usize); 11] = [
-    ("lines", 4943),
+    ("lines", 4891),
     ("doors of account", 107),
     ("doors of buffer", 33),
     ("doors of flash", 62),
-    ("doors of ftl", 88),
+    ("doors of ftl", 83),
     ("doors of host", 67),
     ("doors of ledger", 25),
     ("doors of queues", 34),
