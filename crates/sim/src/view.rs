@@ -116,7 +116,7 @@ impl View<'_> {
             HostAnswer::Start(place) => (place, None),
             HostAnswer::StartPage { place, page } => (place, Some(page)),
             HostAnswer::Flush(line) => {
-                let lines = self.buffer.map(|buffer| buffer.lines());
+                let lines = self.buffer.map(Buffer::lines);
                 let known = LineId::from_raw(line);
                 let dirty = lines.zip(known).is_some_and(|(lines, line)| lines.is_dirty(line));
                 assert!(dirty, "the host policy flushes line {line}, which is not dirty");
@@ -167,7 +167,7 @@ impl View<'_> {
         let Some(page) = self.host.unstarted_page(handle, 0) else { return false };
         let writes =
             request.request.op == RequestOp::Write && !self.host[handle].request.starts_whole();
-        let lines = self.buffer.map(|buffer| buffer.lines());
+        let lines = self.buffer.map(Buffer::lines);
         writes
             && request.stalled_since.is_none()
             && lines.is_some_and(|lines| {

@@ -70,7 +70,9 @@ impl Buffer {
             sets.lead_flush(leader);
             self.add_flush();
         }
-        together.iter().for_each(|&set| sets.asked_for(set, asked));
+        for &set in together {
+            sets.asked_for(set, asked);
+        }
         if together.len() < 2 {
             return;
         }

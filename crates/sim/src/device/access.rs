@@ -1,10 +1,5 @@
 //! Commands that read or write a unit on flash, and what they wait for.
 
-#![expect(
-    clippy::inline_always,
-    reason = "a step of each command; a call costs as much as it does"
-)]
-
 use super::Device;
 use crate::config::{DataOrder, PartialWrite, UnmappedRead};
 use crate::ftl::Plan;

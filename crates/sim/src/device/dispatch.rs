@@ -1,10 +1,5 @@
 //! Dispatch: dies that may take a command look at what waits for them.
 
-#![expect(
-    clippy::inline_always,
-    reason = "a step of each command; a call costs as much as it does"
-)]
-
 use super::Device;
 use super::bind::Bound;
 use crate::flash::{Accepts, Power};

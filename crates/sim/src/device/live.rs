@@ -276,7 +276,9 @@ impl Device {
             self.account.map_stalled();
         }
         if self.account.is_followed() {
-            together.iter().for_each(|&set| self.tell_flush(set, trigger));
+            for &set in &together {
+                self.tell_flush(set, trigger);
+            }
         }
         let buffer = self.buffer.as_mut().expect("there is a buffer");
         buffer.begin_together(&together, asked, &mut self.sets);

@@ -1,10 +1,5 @@
 //! Pieces of a plan that page accesses and flushes share: map commands, and a place in the graph.
 
-#![expect(
-    clippy::inline_always,
-    reason = "a step of each command; a call costs as much as it does"
-)]
-
 use super::Device;
 use crate::config::MapHazards;
 use crate::ftl::line_cache::Lookup;

@@ -166,7 +166,7 @@ impl Device {
     fn check_pages(&mut self, leader: SetId) {
         self.for_riders(Some(leader), |device, set| {
             let (state, stage) = (&device.sets[set], device.sets.stage(set));
-            let read = (stage == Stage::Read).then(|| (state.lpn, (state.order, state.page)));
+            let read = (stage == Stage::Read).then_some((state.lpn, (state.order, state.page)));
             device.account.touched(device.sets.plane(set), stage.op(), state.ppn, read);
             if stage == Stage::OldRead {
                 device.account.old_read(state.lpn, device.sets.number(set));
