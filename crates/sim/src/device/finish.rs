@@ -1,4 +1,4 @@
-//! Completion: effects of a command, the next command of its set, whoever waited, the request.
+//! Completion: effects of a command, the next command of its set, whoever waited for it.
 
 use super::Device;
 use crate::config::ReadAllocate;

@@ -1,7 +1,8 @@
 //! The device's own work: garbage collection, merges, rewrites of map pages.
 //!
 //! The translation layer decides, makes the sets and says why (`ftl`). It is lent what it needs,
-//! and lists what is to be done outside of it; here that is done, in the order of the list.
+//! and lists what is to be done outside of it. `live` takes that from the list, and most of it is
+//! done here.
 
 use super::{Device, SimError};
 use crate::ftl::{BegunJob, Charge, Copied, Erased, Eraser, Lent, Scheme};
