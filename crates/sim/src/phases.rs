@@ -86,11 +86,12 @@ pub(crate) trait Machine {
     /// Requests are fetched as long as there are any and places for them.
     fn fetch(&mut self);
 
-    /// When it has work to do, whatever arrives; [`Time::MAX`] if never. Looks at nothing that
-    /// [`Self::idle_due`] looks at.
+    /// When a timer goes off or a part has finished its work; [`Time::MAX`] if never. Work of idle
+    /// times is left out: see [`Self::idle_due`].
     fn due(&mut self) -> Time;
 
-    /// When it is to be looked at because it has been idle.
+    /// When the machine has been idle for long enough to begin work of its own; [`Time::MAX`] if
+    /// that never happens.
     fn idle_due(&self) -> Time;
 
     /// The next instant at which something happens, up to and including `until`. `others` is when

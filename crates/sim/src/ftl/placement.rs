@@ -13,9 +13,9 @@ use flashyard_core::units::{DieId, Lpn, PlaneId, Ppn, Span, Time};
 /// What a scheme decides. What only some schemes have to do, the others leave out.
 #[expect(unused_variables, reason = "only some schemes need what is left out")]
 pub(super) trait Placement {
-    /// Plans a write of a page that is being translated, and adds its program: its layer sees `run`
-    /// pages written together, of which so many follow. What must be done before it becomes work of
-    /// its plane.
+    /// Plans a write of a page that is being translated, and adds its program. `run` is how many
+    /// pages are written together, and how many of them follow. What must be done before the write
+    /// becomes work of its plane.
     fn plan_write(
         &mut self,
         plan: &mut Plan,
@@ -30,8 +30,8 @@ pub(super) trait Placement {
     /// The set of such a write has been made.
     fn write_made(&mut self, set: SetId, plan: &Plan, charge: Charge, lent: &mut Lent<'_>) {}
 
-    /// Plans the program of a change whose set there is: a flush, or a write that is put and
-    /// programmed at once. Its layer sees `run` pages written together, of which so many follow.
+    /// Plans the program of a change that has a set already: a flush, or a write that is put and
+    /// programmed at once. `run` is as for [`Self::plan_write`].
     fn plan_change(&mut self, set: SetId, run: (u32, u32), charge: Charge, lent: &mut Lent<'_>) {}
 
     /// The program of a request, or of none, has taken a block; with pacing it begins, and `owes`

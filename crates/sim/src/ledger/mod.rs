@@ -1,9 +1,9 @@
 //! The ledger: charges every instant of a set's life, counts its commands and tells observers of
 //! them.
 //!
-//! It holds nothing. The device lends it the rooms that know what a set does: the sets with their
-//! accounts, the queues and dies that it waits for, the translation layer, and the account that
-//! sums up.
+//! It holds nothing. The device lends it the rooms that know what a set spends its time on: the
+//! sets with their accounts, the dies that they wait for, and the account that sums up. Who tells
+//! observers is lent the queues and the translation layer as well.
 
 mod counts;
 mod explain;
