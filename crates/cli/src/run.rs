@@ -2,12 +2,8 @@
 
 use crate::args::{self, RunArgs};
 use crate::features::{PARQUET, REPORT};
-use crate::output::bus::BUS;
-use crate::output::commands::COMMANDS;
-use crate::output::log::SharedLog;
+use crate::output::log::{self, Kind, SharedLog};
 use crate::output::parquet::{self, Note, is_parquet};
-use crate::output::power::POWER;
-use crate::output::requests::REQUESTS;
 use crate::output::state;
 use crate::output::timeline::TimelineLogger;
 use crate::output::unfinished::Folder;
@@ -17,6 +13,7 @@ use crate::report::{self, block_map::BlockMap};
 use anyhow::{Context, Result};
 use flashyard_core::units::Span;
 use flashyard_run::error::wrong;
+use flashyard_run::logs as rows;
 use flashyard_run::meter::Runs;
 use flashyard_run::plan::{Bases, Plan};
 use flashyard_run::simulate::{Options, Outcome, simulate};
@@ -247,10 +244,11 @@ fn logs(args: &RunArgs, settings: &Settings) -> Result<Logs> {
         in_folder.flat_map(|folder| ["power.csv", "power.parquet"].map(|name| folder.join(name)));
     let in_folder = in_folder.filter(|path| PARQUET.here || !is_parquet(path));
     let in_folder: Vec<PathBuf> = in_folder.collect();
-    let asked = [(&COMMANDS, &args.commands), (&BUS, &args.bus), (&POWER, &args.power)];
+    let (commands, bus, power): (Kind, Kind, Kind) = (rows::commands(), rows::bus(), rows::power());
+    let asked = [(&commands, &args.commands), (&bus, &args.bus), (&power, &args.power)];
     let asked = asked.into_iter().filter_map(|(kind, path)| Some((kind, path.as_ref()?)));
-    let all = asked.chain(in_folder.iter().map(|path| (&POWER, path)));
-    all.map(|(kind, path)| kind.open(path)).collect::<Result<_>>()
+    let all = asked.chain(in_folder.iter().map(|path| (&power, path)));
+    all.map(|(kind, path)| log::open(kind, path)).collect::<Result<_>>()
 }
 
 /// The log of requests in the folder of `--out`; a build that cannot write it says so.
@@ -260,7 +258,7 @@ fn request_log(folder: &Path) -> Result<Option<(Box<dyn Observer>, SharedLog)>> 
         remark(&format!("note: {folder}: without Parquet files; {missing}"));
         return Ok(None);
     }
-    REQUESTS.open(&folder.join("requests.parquet")).map(Some)
+    log::open(&rows::requests(), &folder.join("requests.parquet")).map(Some)
 }
 
 /// The folder for results.

@@ -1,29 +1,56 @@
 //! Errors of the user's input, and the text files that they are in.
 
 use anyhow::Result;
+use flashyard_sim::config::Problem;
 use flashyard_workload::WorkloadError;
+use std::fmt;
 use std::path::Path;
 
 /// Input that cannot be used; the message names the place, the reason and the fix.
 #[derive(Debug)]
-pub struct InputError(pub String);
+pub struct InputError {
+    text: String,
+    /// The problems that the message lists, a line each. Empty where the message is one sentence.
+    pub problems: Vec<Problem>,
+    /// Whether it was found in the requests of a trace.
+    pub of_trace: bool,
+}
 
-impl std::fmt::Display for InputError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
     }
 }
 
 impl std::error::Error for InputError {}
 
+/// A run that its listener has ended: the payload of a panic that is none. A
+/// [`Listener`](crate::meter::Listener) ends its run by `std::panic::resume_unwind(Box::new(Stopped))`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stopped;
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the run was stopped")
+    }
+}
+
+impl std::error::Error for Stopped {}
+
 /// An error of the user's input.
 pub fn wrong(what: &str) -> anyhow::Error {
-    InputError(what.to_string()).into()
+    InputError { text: what.to_string(), problems: Vec::new(), of_trace: false }.into()
+}
+
+/// Every problem of the user's input, a line each.
+pub fn all_wrong(problems: Vec<Problem>) -> anyhow::Error {
+    let lines: Vec<String> = problems.iter().map(Problem::to_string).collect();
+    InputError { text: lines.join("\n"), problems, of_trace: false }.into()
 }
 
 /// A workload's error is one of input.
 pub fn workload_error(error: &WorkloadError) -> anyhow::Error {
-    wrong(&error.to_string())
+    InputError { text: error.to_string(), problems: Vec::new(), of_trace: true }.into()
 }
 
 /// Whether a name is that of a TOML file.

@@ -8,7 +8,9 @@ use flashyard_workload::Extent;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Hears how far a run is. `()` does not listen.
+/// Hears how far a run is. `()` does not listen. A listener may end the run with [`Stopped`].
+///
+/// [`Stopped`]: crate::error::Stopped
 pub trait Listener {
     /// What is done now; its share counts from here. Empty: the run itself.
     fn stage(&mut self, _label: &str) {}
@@ -16,6 +18,8 @@ pub trait Listener {
     fn built(&mut self, _done: u64, _of: u64) {}
     /// Tells the share of the run that is over, if it is known, and how many requests were read.
     fn at(&mut self, _share: Option<f64>, _requests: u64) {}
+    /// The run goes on: called about every 64 requests.
+    fn pulse(&mut self) {}
 }
 
 impl Listener for () {}
@@ -74,6 +78,11 @@ pub(crate) struct LaneMeter {
 }
 
 impl LaneMeter {
+    /// The run goes on.
+    pub(crate) fn pulse(&self) {
+        self.run.borrow_mut().progress.pulse();
+    }
+
     /// The stream has given so many requests, and its source is so far.
     #[cold]
     pub(crate) fn tell(&self, requests: u64, extent: Option<Extent>, arrival: Time) {

@@ -1,7 +1,7 @@
 //! From names and settings to a device and a workload, ready to run.
 
 use crate::device::{self, Description, capacity, layer, names, shares};
-use crate::error::{is_toml, read_text, wrong};
+use crate::error::{all_wrong, is_toml, read_text, wrong};
 use crate::experiment::{Experiment, Origin, Source, StreamPlan};
 use crate::image::Image;
 use crate::memory::Need;
@@ -11,9 +11,7 @@ use anyhow::Result;
 use flashyard_core::key::Value;
 use flashyard_core::request::Request;
 use flashyard_core::units::Span;
-use flashyard_sim::config::{
-    ConfigError, DeviceKeys, Problem, Section, Sections, Settings, apply_setting,
-};
+use flashyard_sim::config::{DeviceKeys, Problem, Section, Sections, Settings, apply_setting};
 use flashyard_sim::own::OwnParts;
 use flashyard_workload::random::stream_seed;
 use std::collections::BTreeMap;
@@ -112,6 +110,66 @@ pub struct Plan {
     memory_mib: Option<u64>,
 }
 
+/// Where a device comes from.
+#[derive(Clone, Copy, Debug)]
+pub enum DeviceFrom<'a> {
+    /// The name of a preset, or the path of a device file.
+    Named(&'a str),
+    /// The text of a device file, and what it is called.
+    Text(&'a str, &'a str),
+}
+
+/// Where a workload comes from.
+#[derive(Clone, Debug)]
+pub enum WorkloadFrom<'a> {
+    /// The name of a built-in workload, or the path of a trace or a workload file.
+    Named(&'a str),
+    /// The text of a workload file, and what it is called.
+    Text(&'a str, &'a str),
+    /// These requests at their own times, and what they are called.
+    Requests(&'a str, Arc<Vec<Request>>),
+    /// There is none: requests are submitted.
+    Session,
+}
+
+impl<'a> DeviceFrom<'a> {
+    /// What it is called.
+    pub const fn name(&self) -> &'a str {
+        match self {
+            Self::Named(name) | Self::Text(name, _) => name,
+        }
+    }
+
+    fn read(self, keys: &mut DeviceKeys, problems: &mut Vec<Problem>) -> Result<Description> {
+        match self {
+            Self::Named(name) => device::read(name, keys, problems),
+            Self::Text(name, text) => device::read_text_of(name, text, keys, problems),
+        }
+    }
+}
+
+impl<'a> WorkloadFrom<'a> {
+    /// What it is called.
+    pub const fn name(&self) -> &'a str {
+        match self {
+            Self::Named(name) | Self::Text(name, _) | Self::Requests(name, _) => name,
+            Self::Session => "session",
+        }
+    }
+
+    fn read(self, problems: &mut Vec<Problem>) -> Result<Experiment> {
+        match self {
+            Self::Named(name) => workload_file::named(name, false, problems),
+            Self::Text(name, text) => workload_file::parse(name, text, false, problems),
+            Self::Requests(name, requests) => {
+                let stream = StreamPlan::new(Origin::Requests(requests));
+                Ok(Experiment::of(name, vec![stream]))
+            }
+            Self::Session => Ok(Experiment::of("session", Vec::new())),
+        }
+    }
+}
+
 /// A device and a workload as they stand, before settings: what files have, and what is wrong with
 /// them.
 #[derive(Clone, Debug)]
@@ -125,23 +183,25 @@ pub struct Base {
 impl Base {
     /// A device and a workload by name.
     pub fn named(own: OwnParts, device: &str, workload: &str) -> Result<Self> {
-        let read = |keys: &mut _, problems: &mut _| device::read(device, keys, problems);
-        let workload = |problems: &mut _| workload_file::named(workload, false, problems);
-        Self::read(own, device, read, workload)
+        Self::of(own, DeviceFrom::Named(device), WorkloadFrom::Named(workload))
     }
 
-    /// A device and a workload from anywhere.
+    /// A device and a workload from wherever they come.
+    pub fn of(own: OwnParts, device: DeviceFrom<'_>, workload: WorkloadFrom<'_>) -> Result<Self> {
+        Self::read(own, device, |problems| workload.read(problems))
+    }
+
+    /// The same with a workload that is made otherwise.
     fn read(
         own: OwnParts,
-        device: &str,
-        read: impl FnOnce(&mut DeviceKeys, &mut Vec<Problem>) -> Result<Description>,
+        device: DeviceFrom<'_>,
         workload: impl FnOnce(&mut Vec<Problem>) -> Result<Experiment>,
     ) -> Result<Self> {
         let mut problems = Vec::new();
         let mut sections = AllSections::new(own);
-        let description = read(&mut sections.device, &mut problems)?;
+        let description = device.read(&mut sections.device, &mut problems)?;
         sections.workload = workload(&mut problems)?;
-        Ok(Self { device_name: device.to_string(), sections, description, problems })
+        Ok(Self { device_name: device.name().to_string(), sections, description, problems })
     }
 
     /// With settings applied to both: the option that gave a setting, and `section.key=value`.
@@ -180,7 +240,7 @@ impl Base {
             problems.extend(found.into_iter().map(|what| Problem { place: String::new(), what }));
         }
         if !problems.is_empty() {
-            return Err(config_error(problems));
+            return Err(all_wrong(problems));
         }
         let inputs = Plan {
             device_name,
@@ -209,6 +269,12 @@ impl Bases {
     /// None has been read yet.
     pub const fn new(own: OwnParts) -> Self {
         Self { own, known: Mutex::new(BTreeMap::new()) }
+    }
+
+    /// A device and a workload that are not found by their names from now on, but are these.
+    pub fn add(&self, device: &str, workload: &str, base: Base) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert((device.to_string(), workload.to_string()), Arc::new(base));
     }
 
     /// A device and a workload.
@@ -317,8 +383,7 @@ impl Plan {
         workload: impl FnOnce(&mut Vec<Problem>) -> Result<Experiment>,
         set: &[(&str, String)],
     ) -> Result<Self> {
-        let read = |keys: &mut _, problems: &mut _| device::read(device, keys, problems);
-        Base::read(own, device, read, workload)?.with(set)
+        Base::read(own, DeviceFrom::Named(device), workload)?.with(set)
     }
 
     /// The same of the texts of two files, each with its name.
@@ -328,28 +393,19 @@ impl Plan {
         (workload, workload_text): (&str, &str),
         set: &[(&str, String)],
     ) -> Result<Self> {
-        let device_of = |keys: &mut _, problems: &mut _| {
-            device::read_text_of(device, device_text, keys, problems)
-        };
-        let workload_of =
-            |problems: &mut _| workload_file::parse(workload, workload_text, false, problems);
-        Base::read(own, device, device_of, workload_of)?.with(set)
+        let device = DeviceFrom::Text(device, device_text);
+        Base::of(own, device, WorkloadFrom::Text(workload, workload_text))?.with(set)
     }
 
     /// A device for a session: requests are submitted, no workload gives them. `device` is a name
     /// or a path, or the text of a device file, which has line breaks or assignments.
     pub fn of_device(own: OwnParts, device: &str, set: &[(&str, String)]) -> Result<Self> {
         let is_text = device.contains(['\n', '=']);
-        let name = if is_text { "the device" } else { device };
-        let read = |keys: &mut DeviceKeys, problems: &mut Vec<Problem>| {
-            if is_text {
-                device::read_text_of(name, device, keys, problems)
-            } else {
-                device::read(device, keys, problems)
-            }
+        let device = match is_text {
+            true => DeviceFrom::Text("the device", device),
+            false => DeviceFrom::Named(device),
         };
-        let workload = |_: &mut Vec<Problem>| Ok(Experiment::of("session", Vec::new()));
-        Base::read(own, name, read, workload)?.with(set)
+        Base::of(own, device, WorkloadFrom::Session)?.with(set)
     }
 
     /// Takes these requests in place of those of its workload, at their own times.
@@ -376,9 +432,11 @@ impl Plan {
                 };
                 return wrong(&format!("{place} with {option}: {what}{more}"));
             }
-            let line =
-                |p: &Problem| format!("{place}: {}", self.description.with_places(&p.to_string()));
-            wrong(&error.0.iter().map(line).collect::<Vec<_>>().join("\n"))
+            let problem = |problem: &Problem| Problem {
+                place: place.clone(),
+                what: self.description.with_places(&problem.to_string()),
+            };
+            all_wrong(error.0.iter().map(problem).collect())
         })
     }
 
@@ -487,10 +545,6 @@ fn set_device(
         }
     }
     true
-}
-
-fn config_error(problems: Vec<Problem>) -> anyhow::Error {
-    wrong(&ConfigError(problems).to_string())
 }
 
 /// Whether a TOML text has a table of this name, however it is written. A text that is no TOML has

@@ -392,6 +392,7 @@ impl Hashed {
         self.filled = end;
         if end == self.buffer.len() {
             self.hash_buffer();
+            self.meter.pulse();
         }
     }
 

@@ -4,12 +4,16 @@
 use super::WholeFile;
 use super::parquet::{Cell, Field, Note, Table, is_parquet};
 use anyhow::{Context, Result};
+use flashyard_run::logs::{self, Rows};
 use flashyard_sim::observe::{Observer, Shared};
 use std::io::Write;
 use std::path::Path;
 
 /// A log that an observer writes and its owner finishes.
 pub(crate) type SharedLog = Shared<Log>;
+
+/// What a log is of.
+pub(crate) type Kind = logs::Log<Log>;
 
 /// A file of rows.
 #[derive(Debug)]
@@ -58,32 +62,23 @@ fn write_csv<'a>(
     file.write_all(b"\n")
 }
 
-/// What a log is of.
-pub(crate) struct Kind {
-    /// What messages call it.
-    pub(super) what: &'static str,
-    pub(super) fields: fn() -> Vec<Field>,
-    /// What writes its rows.
-    pub(super) observer: fn(SharedLog) -> Box<dyn Observer>,
+/// Opens a log into the file at `path`: what writes it, and its owner's end.
+pub(crate) fn open(kind: &Kind, path: &Path) -> Result<(Box<dyn Observer>, SharedLog)> {
+    let sink = Some(Sink::new(path, &(kind.fields)())?);
+    let log = Shared::new(Log { what: kind.what, sink, error: None });
+    Ok(((kind.observer)(log.clone()), log))
 }
 
-impl Kind {
-    /// A log into the file at `path`: what writes it, and its owner's end.
-    pub(crate) fn open(&self, path: &Path) -> Result<(Box<dyn Observer>, SharedLog)> {
-        let sink = Some(Sink::new(path, &(self.fields)())?);
-        let log = Shared::new(Log { what: self.what, sink, error: None });
-        Ok(((self.observer)(log.clone()), log))
-    }
-}
-
-impl Log {
+impl Rows for Log {
     /// Writes a row, unless one could not be written before.
-    pub(super) fn row<'a>(&mut self, cells: impl IntoIterator<Item = Cell<'a>>) {
+    fn row<'a>(&mut self, cells: impl IntoIterator<Item = Cell<'a>>) {
         if let (None, Some(sink)) = (&self.error, &mut self.sink) {
             self.error = sink.push(cells).err();
         }
     }
+}
 
+impl Log {
     /// Gives the file its name, or says why it could not be written. Metadata are for a file that
     /// has some.
     pub(crate) fn finish(&mut self, notes: &[Note]) -> Result<()> {

@@ -1,12 +1,8 @@
 //! Printing and writing results.
 
-pub(crate) mod bus;
 pub(crate) mod columnar;
-pub(crate) mod commands;
 pub(crate) mod log;
 pub(crate) mod parquet;
-pub(crate) mod power;
-pub(crate) mod requests;
 pub(crate) mod series;
 pub(crate) mod state;
 mod style;

@@ -1,45 +1,11 @@
 //! Lines of prose and figures, of a width that fits any terminal.
 
 use super::style;
+pub(crate) use flashyard_run::text::{WIDTH, filled, first_sentence, hanging, headed, wrapped};
 use std::borrow::Cow;
-
-/// Columns of the widest line.
-pub(crate) const WIDTH: usize = 80;
 
 /// Columns of the name that a line of figures begins with.
 const NAME: usize = 13;
-
-/// Text in lines of at most so many columns, the second and later ones indented.
-pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
-    filled("", text, width, indent)
-}
-
-/// `head`, then the words of `text` in lines of at most `width` columns, of which all but the first
-/// begin with `indent`. Longer words have a line of their own.
-fn filled(head: &str, text: &str, width: usize, indent: &str) -> String {
-    let mut lines = String::new();
-    let mut line = head.to_string();
-    let mut used = line.chars().count();
-    let mut is_empty = true;
-    for word in text.split_whitespace() {
-        let letters = word.chars().count();
-        if !is_empty && used + 1 + letters > width {
-            lines += line.trim_end();
-            lines.push('\n');
-            line = indent.to_string();
-            used = line.chars().count();
-            is_empty = true;
-        }
-        if !is_empty {
-            line.push(' ');
-            used += 1;
-        }
-        line += word;
-        used += letters;
-        is_empty = false;
-    }
-    lines + line.trim_end()
-}
 
 /// A name, and what is said of it beside it in as many lines as it takes.
 pub(crate) fn line(name: &str, said: &str) -> String {
@@ -50,17 +16,6 @@ pub(crate) fn line(name: &str, said: &str) -> String {
 pub(crate) fn marked_line(name: &str, mark: &str, said: &str) -> String {
     let head = format!("{name:NAME$}{mark}");
     filled(&head, said, WIDTH, &" ".repeat(head.chars().count()))
-}
-
-/// `head`, then the words of `text` in lines of at most [`WIDTH`] columns, of which all but the
-/// first begin with `indent`. Longer words have a line of their own.
-pub(crate) fn headed(head: &str, text: &str, indent: &str) -> String {
-    filled(head, text, WIDTH, indent) + "\n"
-}
-
-/// The same with an indent as wide as the head.
-pub(crate) fn hanging(head: &str, text: &str) -> String {
-    headed(head, text, &" ".repeat(head.chars().count()))
 }
 
 /// A text in which no name of a file, a stream or a column can move the cursor of a terminal:
@@ -119,12 +74,6 @@ pub(crate) fn columns(title: &str, rows: &[(String, String)]) -> String {
         text += &hanging(&format!("{name:widest$}  "), doc);
     }
     text
-}
-
-/// The first sentence of a description.
-pub(crate) fn first_sentence(doc: &str) -> String {
-    let doc = doc.trim();
-    doc.split_once(". ").map_or(doc, |(first, _)| first).trim_end_matches('.').to_string()
 }
 
 #[cfg(test)]

@@ -3,13 +3,14 @@
 
 use super::states::{self, Shared};
 use super::{axis::Setting, pool};
-use crate::error::panic_text;
+use crate::error::{Stopped, panic_text};
 use crate::memory::Room;
 use crate::meter::{Listener, Runs};
 use crate::plan::Plan;
 use crate::simulate::{Options, Outcome, simulate};
 use anyhow::{Error, Result, anyhow};
 use flashyard_sim::config::Settings;
+use std::any::Any;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -104,9 +105,17 @@ pub fn all<'a>(
         if let Some(shared) = &job.shared {
             shared.leave();
         }
-        found.unwrap_or_else(|panic| Err(anyhow!("the simulator failed: {}", panic_text(&*panic))))
+        found.unwrap_or_else(|panic| Err(failure(&*panic)))
     };
     pool::run(&jobs, room, bytes, run, |place, found| done(jobs[place].place, found));
+}
+
+/// What ended a run that has found nothing.
+pub fn failure(panic: &(dyn Any + Send)) -> Error {
+    match panic.downcast_ref::<Stopped>() {
+        Some(stopped) => Error::new(*stopped),
+        None => anyhow!("the simulator failed: {}", panic_text(panic)),
+    }
 }
 
 /// What is found of so many runs, in their order, or the first failure in this order with the place

@@ -9,6 +9,7 @@ pub mod journal;
 pub mod plan;
 pub mod varied;
 
+use crate::error::Stopped;
 use crate::headline;
 use crate::meter::Runs;
 use crate::points::runs::{self, Run};
@@ -73,7 +74,11 @@ impl Runner {
         let journal = &mut self.journal;
         let mut written = Ok(());
         runs::all(&outlines, room, check, progress, make, |place, outcome| {
-            written = journal.add(pending[place].2, found(outcome));
+            written = match outcome {
+                // It is done again.
+                Err(error) if error.is::<Stopped>() => Err(error),
+                outcome => journal.add(pending[place].2, found(outcome)),
+            };
             written.is_ok()
         });
         written

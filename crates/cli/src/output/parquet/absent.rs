@@ -1,6 +1,6 @@
 //! The writer of Parquet in a build without one: who asks for a table is told what is missing.
 
-use super::cells::{Cell, Field, Note};
+use super::{Cell, Field, Note};
 use crate::features::PARQUET;
 use crate::output::WholeFile;
 use anyhow::Result;

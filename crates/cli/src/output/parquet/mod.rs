@@ -5,13 +5,12 @@
 //! Columns and cells are those of CSV files, too; a build without the feature `parquet` has these
 //! alone.
 
-mod cells;
 #[cfg_attr(not(feature = "parquet"), path = "absent.rs")]
 mod table;
 
-pub(crate) use cells::{Cell, Field, Kind, Note};
 use flashyard_run::contract;
 use flashyard_run::plan::Plan;
+pub(crate) use flashyard_run::table::{Cell, Field, Kind, Note};
 use std::path::Path;
 pub(crate) use table::Table;
 

@@ -1,6 +1,6 @@
 //! The writer of Parquet.
 
-use super::cells::{Cell, Field, Kind, Note};
+use super::{Cell, Field, Kind, Note};
 use crate::output::WholeFile;
 use anyhow::{Context, Result, ensure};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as PhysicalType};

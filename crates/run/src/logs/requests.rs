@@ -1,14 +1,15 @@
 //! The request log: a Parquet file with a row a request.
 
-use super::log::{Kind as Log, SharedLog};
-use super::parquet::{Cell, Field, Kind};
+use super::{Log, Rows};
+use crate::table::{Cell, Field, Kind};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_sim::metrics::parts::Part;
-use flashyard_sim::observe::{Observer, RequestDone};
+use flashyard_sim::observe::{Observer, RequestDone, Shared};
 
 /// The log.
-pub(crate) const REQUESTS: Log =
-    Log { what: "the request log", fields, observer: |log| Box::new(RequestLogger(log)) };
+pub const fn requests<R: Rows + 'static>() -> Log<R> {
+    Log { what: "the request log", fields, observer: |log| Box::new(RequestLogger(log)) }
+}
 
 /// The first columns.
 const FIRST: [Field; 12] = [
@@ -67,9 +68,9 @@ fn row(done: &RequestDone) -> impl Iterator<Item = Cell<'static>> {
 
 /// Writes a row for every request.
 #[derive(Debug)]
-struct RequestLogger(SharedLog);
+struct RequestLogger<R>(Shared<R>);
 
-impl Observer for RequestLogger {
+impl<R: Rows> Observer for RequestLogger<R> {
     fn request_done(&mut self, event: &RequestDone) {
         self.0.get().row(row(event));
     }

@@ -1,9 +1,9 @@
 //! The log of bus requests: a row a request.
 
 use super::commands::name;
-use super::log::{Kind as Log, SharedLog};
-use super::parquet::{Cell, Field, Kind};
-use flashyard_sim::observe::{BusTransfer, Observer};
+use super::{Log, Rows};
+use crate::table::{Cell, Field, Kind};
+use flashyard_sim::observe::{BusTransfer, Observer, Shared};
 
 /// The columns. A cell is empty if the request has no such value.
 const FIELDS: [Field; 16] = [
@@ -26,17 +26,19 @@ const FIELDS: [Field; 16] = [
 ];
 
 /// The log.
-pub(crate) const BUS: Log = Log {
-    what: "the log of bus requests",
-    fields: || FIELDS.to_vec(),
-    observer: |log| Box::new(BusLogger(log)),
-};
+pub const fn bus<R: Rows + 'static>() -> Log<R> {
+    Log {
+        what: "the log of bus requests",
+        fields: || FIELDS.to_vec(),
+        observer: |log| Box::new(BusLogger(log)),
+    }
+}
 
 /// Writes a row for every bus request.
 #[derive(Debug)]
-struct BusLogger(SharedLog);
+struct BusLogger<R>(Shared<R>);
 
-impl Observer for BusLogger {
+impl<R: Rows> Observer for BusLogger<R> {
     fn bus_request(&mut self, event: &BusTransfer) {
         self.0.get().row(row(event));
     }

@@ -1,10 +1,10 @@
 //! The command log: a row a command, and one for each suspension, resumption and poll.
 
-use super::log::{Kind as Log, SharedLog};
-use super::parquet::{Cell, Field, Kind};
+use super::{Log, Rows};
+use crate::table::{Cell, Field, Kind};
 use flashyard_core::command::Purpose;
 use flashyard_core::units::{DieId, Time};
-use flashyard_sim::observe::{BusTransfer, CommandDone, CommandName, Observer, Suspension};
+use flashyard_sim::observe::{BusTransfer, CommandDone, CommandName, Observer, Shared, Suspension};
 
 /// The columns. A cell is empty if the command has no such value.
 const FIELDS: [Field; 14] = [
@@ -25,15 +25,17 @@ const FIELDS: [Field; 14] = [
 ];
 
 /// The log.
-pub(crate) const COMMANDS: Log = Log {
-    what: "the command log",
-    fields: || FIELDS.to_vec(),
-    observer: |log| Box::new(CommandLogger(log)),
-};
+pub const fn commands<R: Rows + 'static>() -> Log<R> {
+    Log {
+        what: "the command log",
+        fields: || FIELDS.to_vec(),
+        observer: |log| Box::new(CommandLogger(log)),
+    }
+}
 
 /// Writes a row for every command.
 #[derive(Debug)]
-struct CommandLogger(SharedLog);
+struct CommandLogger<R>(Shared<R>);
 
 /// A row for what happened to a command: it has no place, queue, key, re-keys and retries.
 fn of_event(
@@ -90,7 +92,7 @@ pub(super) fn name(command: &CommandName) -> [Cell<'static>; 2] {
     }
 }
 
-impl Observer for CommandLogger {
+impl<R: Rows> Observer for CommandLogger<R> {
     fn command_done(&mut self, event: &CommandDone) {
         self.0.get().row(of_command(event));
     }

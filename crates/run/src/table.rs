@@ -1,34 +1,39 @@
-//! Columns, cells and notes: of CSV files, too.
+//! Tables: columns and cells, whatever they are written as: CSV, Parquet or Arrow.
 
 use std::borrow::Cow;
 use std::fmt;
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// Texts.
     Text,
     /// A whole number of 63 bits.
     Count,
     /// One of 64 bits.
     Word,
+    /// A number.
     Number,
 }
 
 /// A column.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "CSV has no units and meanings"))]
-pub(crate) struct Field {
-    pub(crate) name: Cow<'static, str>,
-    pub(crate) kind: Kind,
+pub struct Field {
+    /// Its name.
+    pub name: Cow<'static, str>,
+    /// What its cells hold.
+    pub kind: Kind,
     /// Whether cells may hold nothing.
-    pub(super) gaps: bool,
-    pub(super) unit: Cow<'static, str>,
-    pub(super) what: Cow<'static, str>,
+    pub gaps: bool,
+    /// The unit of its values; empty where there is none.
+    pub unit: Cow<'static, str>,
+    /// What its values are.
+    pub what: Cow<'static, str>,
 }
 
 impl Field {
     /// A column whose cells may hold nothing.
-    pub(crate) const fn new(
+    pub const fn new(
         name: &'static str,
         kind: Kind,
         unit: &'static str,
@@ -39,18 +44,18 @@ impl Field {
     }
 
     /// The same of texts that are made as the program runs.
-    pub(crate) fn owned(name: &str, kind: Kind, unit: &str, what: &str) -> Self {
+    pub fn owned(name: &str, kind: Kind, unit: &str, what: &str) -> Self {
         let own = |text: &str| Cow::Owned(text.to_string());
         Self { name: own(name), kind, gaps: true, unit: own(unit), what: own(what) }
     }
 
     /// The same with a name of its own.
-    pub(crate) fn named(self, name: String) -> Self {
+    pub fn named(self, name: String) -> Self {
         Self { name: Cow::Owned(name), ..self }
     }
 
     /// The same field, without empty cells.
-    pub(crate) const fn whole(mut self) -> Self {
+    pub const fn whole(mut self) -> Self {
         self.gaps = false;
         self
     }
@@ -58,10 +63,14 @@ impl Field {
 
 /// What a cell holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Cell<'a> {
+pub enum Cell<'a> {
+    /// Nothing; the cell of a CSV file is empty.
     Nothing,
+    /// A text.
     Text(&'a str),
+    /// A whole number.
     Count(u64),
+    /// A number.
     Number(f64),
 }
 
@@ -85,10 +94,10 @@ impl fmt::Display for Cell<'_> {
 
 impl Cell<'_> {
     /// A count, or nothing.
-    pub(crate) fn of(count: Option<impl Into<u64>>) -> Self {
+    pub fn of(count: Option<impl Into<u64>>) -> Self {
         count.map_or(Self::Nothing, |count| Self::Count(count.into()))
     }
 }
 
 /// An entry of the metadata.
-pub(crate) type Note = (&'static str, String);
+pub type Note = (&'static str, String);

@@ -1,8 +1,8 @@
 //! The log of the power meter: a row a sample.
 
-use super::log::{Kind as Log, SharedLog};
-use super::parquet::{Cell, Field, Kind};
-use flashyard_sim::observe::{Observer, PowerSamples};
+use super::{Log, Rows};
+use crate::table::{Cell, Field, Kind};
+use flashyard_sim::observe::{Observer, PowerSamples, Shared};
 
 /// The columns. The time is measured time: phases that are not measured leave no gap.
 const FIELDS: [Field; 4] = [
@@ -13,17 +13,19 @@ const FIELDS: [Field; 4] = [
 ];
 
 /// The log.
-pub(crate) const POWER: Log = Log {
-    what: "the log of the power meter",
-    fields: || FIELDS.to_vec(),
-    observer: |log| Box::new(PowerLogger(log)),
-};
+pub const fn power<R: Rows + 'static>() -> Log<R> {
+    Log {
+        what: "the log of the power meter",
+        fields: || FIELDS.to_vec(),
+        observer: |log| Box::new(PowerLogger(log)),
+    }
+}
 
 /// Writes a row for every sample.
 #[derive(Debug)]
-struct PowerLogger(SharedLog);
+struct PowerLogger<R>(Shared<R>);
 
-impl Observer for PowerLogger {
+impl<R: Rows> Observer for PowerLogger<R> {
     fn power(&mut self, event: &PowerSamples) {
         let PowerSamples { start_ns, samples, span_ns, energy_pj } = *event;
         // A last sample of no length has no mean.

@@ -1,0 +1,57 @@
+//! The time series as a table: a row a bin. Behind the columns of all requests there is one for each
+//! of several streams.
+
+use crate::table::{Field, Kind};
+use anyhow::{Context, Result};
+use flashyard_sim::metrics::series::SeriesReport;
+use flashyard_sim::report::StreamReport;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The columns behind `start_ns`, as they are called in `series.bins` of the JSON object.
+static COLUMNS: [Field; 20] = [
+    Field::new("reads", Kind::Count, "requests", "reads that arrived"),
+    Field::new("writes", Kind::Count, "requests", "writes that arrived"),
+    Field::new("trims", Kind::Count, "requests", "trims that arrived"),
+    Field::new("flushes", Kind::Count, "requests", "flushes that arrived"),
+    Field::new("read_bytes", Kind::Count, "bytes", "bytes of reads"),
+    Field::new("write_bytes", Kind::Count, "bytes", "bytes of writes"),
+    Field::new("latency_mean_ns", Kind::Number, "ns", "mean latency"),
+    Field::new("latency_max_ns", Kind::Count, "ns", "greatest latency"),
+    Field::new("read_latency_mean_ns", Kind::Number, "ns", "mean latency of reads"),
+    Field::new("read_latency_max_ns", Kind::Count, "ns", "greatest latency of reads"),
+    Field::new("write_latency_mean_ns", Kind::Number, "ns", "mean latency of writes"),
+    Field::new("write_latency_max_ns", Kind::Count, "ns", "greatest latency of writes"),
+    Field::new("outstanding_mean", Kind::Number, "requests", "mean number under way"),
+    Field::new("host_programs", Kind::Count, "operations", "programs for the host"),
+    Field::new("gc_programs", Kind::Count, "operations", "programs for garbage collection"),
+    Field::new("write_amplification", Kind::Number, "", "write amplification of the bin"),
+    Field::new("erases", Kind::Count, "operations", "erases"),
+    Field::new("free_blocks", Kind::Count, "blocks", "free blocks at the end of the bin"),
+    Field::new("energy_pj", Kind::Count, "pJ", "energy"),
+    Field::new("mean_mw", Kind::Number, "mW", "mean power"),
+];
+
+/// The columns of the bins, and of the bytes of each stream.
+pub fn fields(streams: &BTreeMap<String, StreamReport>) -> Vec<Field> {
+    let mut fields = vec![Field::new("start_ns", Kind::Count, "ns", "start of the bin").whole()];
+    fields.extend(COLUMNS.iter().cloned());
+    let bytes = Field::new("", Kind::Count, "bytes", "bytes of the stream");
+    fields.extend(streams.keys().map(|name| bytes.clone().named(format!("bytes of {name}"))));
+    fields
+}
+
+/// Returns the rows with a value for each column. A figure that is not defined is null.
+pub fn rows(
+    series: &SeriesReport,
+    streams: &BTreeMap<String, StreamReport>,
+) -> impl Iterator<Item = Result<Vec<Value>>> {
+    series.bins.iter().enumerate().map(move |(number, bin)| {
+        let start = Value::from(number as u64 * series.bin_ns);
+        let bin = serde_json::to_value(bin).context("a bin of the series")?;
+        let figures = COLUMNS.iter().map(|field| bin[&*field.name].clone());
+        let bytes = streams.values().filter_map(|stream| stream.bin_bytes.as_ref());
+        let bytes = bytes.map(|bytes| Value::from(bytes[number]));
+        Ok(std::iter::once(start).chain(figures).chain(bytes).collect())
+    })
+}
