@@ -5,6 +5,7 @@ pub(crate) mod fit;
 pub(crate) mod lab;
 
 use crate::window::Window;
+use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use flashyard_core::key::{Kind, Value};
@@ -13,7 +14,9 @@ use flashyard_run::plan::Selection;
 use flashyard_sim::config::{nearest, parse_value};
 use flashyard_studies::STUDIES;
 use lab::LabCommand;
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 /// Simulates flash storage devices: what requests wait for, and what operations cost.
 ///
@@ -187,9 +190,24 @@ impl InputArgs {
 
 /// The arguments of the command as they were given, without its name.
 pub(crate) fn given() -> Vec<String> {
-    let arguments = std::env::args_os().skip(1);
-    arguments.map(|argument| argument.to_string_lossy().into_owned()).collect()
+    let arguments = GIVEN.get().map_or(&[][..], |(arguments, _)| arguments);
+    arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect()
 }
+
+/// The file that the program's code is in.
+pub(crate) fn program() -> anyhow::Result<PathBuf> {
+    let given = GIVEN.get().and_then(|(_, program)| program.clone());
+    given.map_or_else(|| std::env::current_exe().context("the program cannot find itself"), Ok)
+}
+
+/// Takes the arguments of the command without its name, and the file of its code where that is not
+/// the file of the process.
+pub(crate) fn give(arguments: Vec<OsString>, program: Option<PathBuf>) {
+    let _ = GIVEN.set((arguments, program));
+}
+
+/// What the command was given.
+static GIVEN: OnceLock<(Vec<OsString>, Option<PathBuf>)> = OnceLock::new();
 
 /// Options that few runs need.
 const SPECIAL: &str = "Special options";

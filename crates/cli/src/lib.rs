@@ -65,7 +65,12 @@ use args::{Cli, Command, TraceCommand};
 use clap::Parser;
 use flashyard_run::error::InputError;
 use flashyard_sim::own::Parts;
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
+
+/// The exit status of every other failure.
+const FAILURE: u8 = 1;
 
 /// The exit status of wrong input: a bad key, a bad trace, a request past the end of the device.
 const WRONG_INPUT: u8 = 2;
@@ -78,16 +83,36 @@ pub fn main() -> ExitCode {
 /// The command with parts of your own: device files, options and listings know their names and
 /// keys.
 pub fn main_with(parts: Parts) -> ExitCode {
+    args::give(std::env::args_os().skip(1).collect(), None);
     let command = Cli::parse().command;
     interrupt::watch();
-    match run(&command, parts) {
-        Ok(()) => ExitCode::SUCCESS,
+    ExitCode::from(status(&command, parts))
+}
+
+/// The command inside of another program, with arguments that are not the program's own; returns
+/// its exit status. `program` is the file that has this code. It may be called once a process.
+pub fn command(arguments: Vec<OsString>, program: PathBuf) -> u8 {
+    let name = OsString::from(env!("CARGO_PKG_NAME"));
+    let parsed = Cli::try_parse_from(std::iter::once(&name).chain(&arguments));
+    args::give(arguments, Some(program));
+    match parsed {
+        Ok(cli) => {
+            interrupt::watch();
+            status(&cli.command, Parts::new())
+        }
         Err(error) => {
-            output::remark(&format!("error: {error:#}"));
-            let wrong_input = error.chain().any(<dyn std::error::Error>::is::<InputError>);
-            if wrong_input { ExitCode::from(WRONG_INPUT) } else { ExitCode::FAILURE }
+            let _ = error.print();
+            u8::try_from(error.exit_code()).unwrap_or(WRONG_INPUT)
         }
     }
+}
+
+/// Runs a command; its exit status.
+fn status(command: &Command, parts: Parts) -> u8 {
+    let Err(error) = run(command, parts) else { return 0 };
+    output::remark(&format!("error: {error:#}"));
+    let wrong_input = error.chain().any(<dyn std::error::Error>::is::<InputError>);
+    if wrong_input { WRONG_INPUT } else { FAILURE }
 }
 
 fn run(command: &Command, mut parts: Parts) -> anyhow::Result<()> {

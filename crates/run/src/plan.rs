@@ -471,6 +471,11 @@ impl Plan {
         self.seed = seed;
     }
 
+    /// Gives its device so much memory, in MiB, in place of what is free.
+    pub const fn set_memory_mib(&mut self, memory_mib: Option<u64>) {
+        self.memory_mib = memory_mib;
+    }
+
     /// The seed of the stream of this number, counted over all phases.
     pub fn stream_seed(&self, number: usize) -> u64 {
         stream_seed(self.seed, number as u64)

@@ -5,13 +5,13 @@
 mod results;
 mod show;
 
-use crate::args::SweepArgs;
+use crate::args::{self, SweepArgs};
 use crate::columns::summary;
 use crate::interrupt;
 use crate::output::{print, remark, text::hanging};
 use crate::progress::Progress;
 use crate::report::points::{Point, Points};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use flashyard_run::error::wrong;
 use flashyard_run::points;
 use flashyard_run::points::axis::{Setting, label};
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &SweepArgs, own: &OwnParts) -> Result<()> {
     let sweep = Sweep::read(&args.file)?;
     let out = args.out.clone().unwrap_or_else(|| default_out(&args.file));
     results::check_names(args, &out)?;
-    let program = std::env::current_exe().context("the program cannot find itself")?;
+    let program = args::program()?;
     let asked = Asked {
         place: args.file.clone(),
         set: args.set.clone(),

@@ -1,0 +1,54 @@
+"""Flashyard simulates flash storage devices, from the host queue to the NAND cell.
+
+>>> import flashyard as fy
+>>> r = fy.run("nvme-tlc", "mixed-70-30", seed=1)  # doctest: +SKIP
+>>> r.read.p99_us, r["wa"], r.warnings  # doctest: +SKIP
+
+A run gives the same figures, to the bit, on every machine and as the command ``flashyard``.
+"""
+
+from ._core import Command, Completion, FullBlock, Table, Waiting
+from ._core import version as _version
+from ._device import Device, device, devices
+from ._keys import Key
+from ._policies import CommandPolicy, HostPolicy, VictimRule
+from ._run import Comparison, Explanation, Latencies, Result, compare, run, why
+from ._session import Session
+from ._workload import Workload, requests, trace, workload, workloads
+from .errors import ConfigError, FlashyardError, Problem, Refused, SimError, TraceError
+
+__version__ = _version()
+
+__all__ = [
+    "Command",
+    "CommandPolicy",
+    "Comparison",
+    "Completion",
+    "ConfigError",
+    "Device",
+    "Explanation",
+    "FlashyardError",
+    "FullBlock",
+    "HostPolicy",
+    "Key",
+    "Latencies",
+    "Problem",
+    "Refused",
+    "Result",
+    "Session",
+    "SimError",
+    "Table",
+    "TraceError",
+    "VictimRule",
+    "Waiting",
+    "Workload",
+    "compare",
+    "device",
+    "devices",
+    "requests",
+    "run",
+    "trace",
+    "why",
+    "workload",
+    "workloads",
+]

@@ -1,0 +1,16 @@
+"""``python -m flashyard``: the command ``flashyard``."""
+
+from __future__ import annotations
+
+import sys
+
+from . import _core
+
+
+def main() -> None:
+    """Runs the command with the arguments of the process, and ends with its status."""
+    sys.exit(_core.command(sys.argv[1:], _core.__file__))
+
+
+if __name__ == "__main__":
+    main()

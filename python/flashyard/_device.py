@@ -1,0 +1,259 @@
+"""Devices: immutable, checked when they are made, picklable."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any, Optional, Union, cast
+
+from . import _core
+from ._keys import Key, Value, merged, settings_of, unknown
+from ._policies import CommandPolicy, HostPolicy, VictimRule
+
+#: Names of settings that are no keys: the size, and the translation layer with its map.
+_WHOLE = ("capacity", "ftl")
+
+#: What a policy in Python is called in the keys that choose one.
+_PYTHON = "python"
+
+_Policies = tuple[Optional[CommandPolicy], Optional[HostPolicy], Optional[VictimRule]]
+
+_NO_POLICIES: _Policies = (None, None, None)
+
+
+class Section:
+    """The keys of a section of a device, as attributes."""
+
+    def __init__(self, name: str, values: dict[str, Value]) -> None:
+        self._name = name
+        self._values = values
+
+    def __getattr__(self, key: str) -> Value:
+        if key.startswith("_") or key not in self._values:
+            raise AttributeError(f"[{self._name}] has no key {key}")
+        return self._values[key]
+
+    def __dir__(self) -> list[str]:
+        return sorted(self._values)
+
+    def __repr__(self) -> str:
+        return f"[{self._name}] {self._values}"
+
+
+class Device:
+    """A simulated device. :func:`device` makes one.
+
+    ``d["gc.policy"]`` and ``d.gc.policy`` are the value of a key in effect: a number in the unit
+    that the key's name says, a bool, or a word. Two devices are equal if all their keys are.
+    """
+
+    __slots__ = ("_name", "_text", "_settings", "_policies", "_plan", "_values")
+
+    def __init__(
+        self,
+        name: str,
+        text: Optional[str],
+        settings: tuple[str, ...] = (),
+        policies: _Policies = _NO_POLICIES,
+    ) -> None:
+        self._name = name
+        self._text = text
+        self._settings = settings
+        self._policies = policies
+        self._plan = self._planned(None, None, None, (), None, None)
+        self._values = cast("dict[str, dict[str, Value]]", json.loads(self._plan.device_json()))
+
+    def _planned(
+        self,
+        workload: Optional[str],
+        workload_text: Optional[str],
+        requests: Optional[_core.Requests],
+        settings: tuple[str, ...],
+        seed: Optional[int],
+        memory_mib: Optional[int],
+    ) -> _core.Plan:
+        """This device with a workload."""
+        return _core.Plan(
+            self._name,
+            self._text,
+            workload,
+            workload_text,
+            requests,
+            [*self._settings, *settings],
+            seed,
+            self._parts(),
+            memory_mib,
+        )
+
+    def _parts(self) -> Optional[_core.Parts]:
+        if self._policies == _NO_POLICIES:
+            return None
+        return _core.Parts(*self._policies)
+
+    @property
+    def name(self) -> str:
+        """The name of the preset, the path of the file, or "device" for a text."""
+        return self._name
+
+    @property
+    def capacity(self) -> int:
+        """Bytes that the host sees."""
+        return self._plan.capacity
+
+    @property
+    def changes(self) -> list[str]:
+        """What was changed of the device that nobody named, a sentence each."""
+        return self._plan.changes
+
+    def __getitem__(self, key: str) -> Value:
+        section, _, name = key.rpartition(".")
+        try:
+            return self._values[section][name]
+        except KeyError:
+            raise KeyError(str(unknown("key of this device", key, self))) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return (f"{section}.{key}" for section, keys in self._values.items() for key in keys)
+
+    def __len__(self) -> int:
+        return sum(len(keys) for keys in self._values.values())
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and key in set(self)
+
+    def __getattr__(self, name: str) -> Section:
+        if name.startswith("_") or name not in self._values:
+            raise AttributeError(f"the device has no section {name}")
+        return Section(name, self._values[name])
+
+    def __dir__(self) -> list[str]:
+        plain = [name for name in self._values if name.isidentifier()]
+        return [*object.__dir__(self), *plain]
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
+
+    def keys(self, section: str = "") -> dict[str, Key]:
+        """The keys of a section and of those below it, or all; by name.
+
+        Each says what it means, what it accepts, its value and where its default comes from.
+        """
+        rows = (Key(*row) for row in self._plan.keys(False))
+        inside = section + "." if section else ""
+        return {row.name: row for row in rows if row.name.startswith(inside)}
+
+    def replace(self, **keys: Any) -> Device:
+        """The same device with other values of some keys; see :func:`device` for their form."""
+        policies = dict(zip(("command_policy", "host_policy", "victim_rule"), self._policies))
+        for name in policies:
+            if name in keys:
+                policies[name] = keys.pop(name)
+        command, host, victim = policies.values()
+        return _device(self._name, self._text, self._settings, keys, (command, host, victim))
+
+    def toml(self, every: bool = False) -> str:
+        """A device file that gives the same device, with the source of each number.
+
+        With ``every``, keys at their defaults too.
+        """
+        return self._plan.device_toml(every)
+
+    def _full_name(self, name: str) -> str:
+        if name in _WHOLE:
+            return name
+        known = [key for key in self if key.endswith("." + name)]
+        if len(known) == 1:
+            return known[0]
+        if known:
+            few = " or ".join(known)
+            raise unknown(f"key of its own: it may be {few}", name, ())
+        raise unknown("key of this device", name, [key.rpartition(".")[2] for key in self])
+
+    def _is_named(self) -> bool:
+        """Whether a command can name it."""
+        return self._text is None and self._policies == _NO_POLICIES
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Device):
+            return NotImplemented
+        return self._values == other._values and self._policies == other._policies
+
+    def __hash__(self) -> int:
+        return hash(self._plan.device_json())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._text is None:
+            return Device, (self._name, None, self._settings, self._policies)
+        # The file may be based on another one, which is not there where this is unpickled.
+        return Device, (self._name, self.toml(every=True), (), self._policies)
+
+    def __repr__(self) -> str:
+        settings = "".join(f", {setting}" for setting in self._settings)
+        return f"<Device {self._name}{settings}: {self.capacity / 1e9:.3f} GB>"
+
+
+def _device(
+    name: str,
+    text: Optional[str],
+    settings: tuple[str, ...],
+    keys: dict[str, Any],
+    policies: _Policies,
+) -> Device:
+    base = Device(name, text, settings, policies)
+    chosen = [
+        f"{key}={_PYTHON}"
+        for key, policy in zip(("policy.command", "policy.host", "gc.policy"), policies)
+        if policy is not None
+    ]
+    more = (*settings_of(keys, base._full_name), *chosen)
+    return Device(name, text, merged(settings, more), policies) if more else base
+
+
+def device(
+    name: Union[str, os.PathLike[str]],
+    *,
+    command_policy: Optional[CommandPolicy] = None,
+    host_policy: Optional[HostPolicy] = None,
+    victim_rule: Optional[VictimRule] = None,
+    **keys: Any,
+) -> Device:
+    """A device.
+
+    Parameters
+    ----------
+    name
+        A preset (:func:`devices` lists them), the path of a device file, or the text of one.
+    command_policy, host_policy, victim_rule
+        Policies in Python, for a first try; each decision then calls Python.
+    **keys
+        Values of keys: ``capacity="64GB"``, ``ftl="dftl"``, ``gc__policy="greedy"``,
+        ``gc={"policy": "greedy"}``, ``**{"gc.policy": "greedy"}``, or the name of a key alone where
+        one section has it. Numbers are in the unit of the key's name (``read_us``).
+
+    Raises
+    ------
+    ConfigError
+        Where there can be no such device; it lists every problem.
+
+    Examples
+    --------
+    >>> import flashyard as fy
+    >>> d = fy.device("nvme-tlc", capacity="64GB", gc__policy="fifo")
+    >>> d["gc.policy"]
+    'fifo'
+    """
+    policies = (command_policy, host_policy, victim_rule)
+    given = os.fspath(name)
+    if "\n" in given or "=" in given:
+        return _device("device", given, (), keys, policies)
+    text = None
+    if given.lower().endswith(".toml") and os.path.exists(given):
+        with open(given, encoding="utf-8") as file:
+            text = file.read()
+    return _device(given, text, (), keys, policies)
+
+
+def devices() -> dict[str, str]:
+    """The presets of devices, each with its title."""
+    return dict(_core.devices())

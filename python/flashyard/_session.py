@@ -1,0 +1,148 @@
+"""Sessions: the caller owns the clock."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from . import _core
+from ._run import DeviceLike, Result, _as_device
+from ._workload import _columns
+
+#: As many completions as there are.
+_ALL = 2**63 - 1
+
+
+class Session:
+    """A device that its caller drives: the caller owns the clock, submits requests when it likes,
+    and learns when they are over.
+
+    Times are nanoseconds from the start. A request that is submitted before :meth:`advance` goes
+    to its arrival takes part in that instant, as a request of a trace does; so a session that is
+    driven with the requests of a trace gives the report of that trace.
+
+    Examples
+    --------
+    >>> import flashyard as fy
+    >>> s = fy.Session("embedded-2x2")
+    >>> s.submit(0, "read", 0, 4096)
+    0
+    >>> s.advance_to_completion()[0].id
+    0
+    """
+
+    def __init__(self, device: DeviceLike = "nvme-tlc", *, check: bool = False) -> None:
+        self._device = _as_device(device)
+        self._core = _core.Session(self._device._plan, check)
+
+    @property
+    def now_ns(self) -> int:
+        """The time of the session."""
+        return self._core.now_ns
+
+    @property
+    def outstanding(self) -> int:
+        """Requests that were submitted and are not over."""
+        return self._core.outstanding
+
+    @property
+    def capacity(self) -> int:
+        """Bytes that the host sees."""
+        return self._core.capacity
+
+    def submit(
+        self,
+        at_ns: int,
+        op: str,
+        offset: int,
+        nbytes: int,
+        *,
+        stream: int = 0,
+        placement: Optional[int] = None,
+        flags: int = 0,
+    ) -> int:
+        """Submits a request; returns its identifier, which its completion has.
+
+        Parameters
+        ----------
+        at_ns
+            Its arrival, not before :attr:`now_ns` and not before that of the request before.
+        op
+            "read", "write", "trim" or "flush".
+        offset, nbytes
+            First byte and bytes, both in whole sectors of 512 bytes.
+        stream
+            The number of the stream, 0 to 65,535.
+        placement
+            A hint where its data go: writes of one hint share blocks.
+        flags
+            1 forces unit access, 2 flushes before the request, 4 writes zeroes (of a trim).
+
+        Raises
+        ------
+        Refused
+            Where the device does not take it; ``.reason`` says why.
+        """
+        return self._core.submit(at_ns, op, offset, nbytes, stream, placement, flags)
+
+    def submit_all(self, table: Any = None, **columns: Any) -> tuple[int, int]:
+        """Submits the requests of columns, as :func:`flashyard.requests` takes them.
+
+        Returns the identifier of the first one (the others follow one by one) and how many were
+        taken: those up to the first that the device refuses.
+        """
+        names = ("at_ns", "op", "offset", "nbytes", "stream", "flags")
+        given = {name: columns.pop(name, None) for name in names}
+        if columns:
+            raise TypeError(f"requests have no column {next(iter(columns))}")
+        return self._core.submit_all(_core.Requests(**_columns(table, given)))
+
+    def next_event(self) -> Optional[int]:
+        """A time before which no request is over; ``None`` where nothing is pending.
+
+        A host with a clock of its own keeps one wake-up there, and moves it after each submission
+        and advance.
+        """
+        return self._core.next_event()
+
+    def advance(self, until_ns: Optional[int] = None) -> list[_core.Completion]:
+        """Lets time go on to ``until_ns``, or as long as anything happens; returns the requests
+        that are over, in this order.
+        """
+        return self._core.advance(until_ns, _ALL)
+
+    def advance_to_completion(self, until_ns: Optional[int] = None) -> list[_core.Completion]:
+        """Lets time go on until a request is over, or to ``until_ns``; returns that request, or
+        nothing. A request that is submitted then for the same instant takes part in it.
+        """
+        return self._core.advance(until_ns, 1)
+
+    def advance_table(self, until_ns: Optional[int] = None) -> _core.Table:
+        """The same as :meth:`advance`, as an Arrow table: ``id``, ``at_ns``, ``latency_ns`` and
+        the parts of the latency.
+        """
+        return self._core.advance_table(until_ns, _ALL)
+
+    def figures(self) -> dict[str, Optional[float]]:
+        """What the device has done so far: ``read_bytes``, ``written_bytes``,
+        ``programmed_bytes``, ``erased_blocks``, ``operations_pj`` (energy in picojoules) and
+        ``write_amplification``.
+        """
+        return self._core.figures()
+
+    def fork(self) -> Session:
+        """A copy with all that is under way, which goes on by itself."""
+        copy = object.__new__(Session)
+        copy._device = self._device
+        copy._core = self._core.fork()
+        return copy
+
+    def close(self) -> None:
+        """No request comes any more: idle work of the end may begin."""
+        self._core.close()
+
+    def finish(self) -> Result:
+        """Lets all that is under way end; the report. The session takes nothing afterwards."""
+        return Result(self._core.finish(), self._device, None, None)
+
+    def __repr__(self) -> str:
+        return f"<Session on {self._device.name}>"

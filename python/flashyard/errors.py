@@ -1,0 +1,82 @@
+"""What can go wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+__all__ = ["ConfigError", "FlashyardError", "Problem", "Refused", "SimError", "TraceError"]
+
+
+class Problem(NamedTuple):
+    """One problem of what was given."""
+
+    #: The file and line, the setting, or the device that it is in; may be empty.
+    place: str
+    #: The key, ``section.key``; empty where it is about no single key.
+    key: str
+    #: What is wrong and what would be right.
+    what: str
+
+
+_KEY = re.compile(r"(?P<key>[a-z][a-z0-9_.-]*\.[a-z0-9_]+): ")
+_LINE = re.compile(r"(?P<file>.+?):(?P<line>\d+): ")
+
+
+def _problem(place: str, what: str) -> Problem:
+    named = _KEY.match(what) or re.search(r"([a-z][a-z0-9_-]*\.[a-z0-9_.]+)=", place)
+    return Problem(place, named.group(1) if named else "", what)
+
+
+class FlashyardError(Exception):
+    """The base of all exceptions of this package."""
+
+
+class ConfigError(FlashyardError, ValueError):
+    """A device, a workload or a setting that cannot be used."""
+
+    #: Every problem that was found, at least one.
+    problems: tuple[Problem, ...]
+
+    def __init__(self, text: str, problems: Sequence[tuple[str, str]] = ()) -> None:
+        super().__init__(text)
+        self._given = tuple(problems)
+        found = [_problem(place, what) for place, what in problems]
+        self.problems = tuple(found) or (_problem("", text),)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self._given)
+
+
+class TraceError(FlashyardError, ValueError):
+    """A trace that cannot be read, or that does not fit the device."""
+
+    #: The trace; empty where the error is about no file.
+    file: str
+    #: The line of the trace, counted from 1; 0 where it is about no line.
+    line: int
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        place = _LINE.match(text)
+        self.file = place.group("file") if place else text.split(": ")[0] if ": " in text else ""
+        self.line = int(place.group("line")) if place else 0
+
+
+class SimError(FlashyardError, RuntimeError):
+    """A simulation that failed, or a rule that a checked run found broken."""
+
+
+class Refused(FlashyardError, RuntimeError):
+    """A request that a session did not take."""
+
+    #: Why: "past", "range", "order", "full", "stream" or "closed".
+    reason: str
+
+    def __init__(self, text: str, reason: str) -> None:
+        super().__init__(text)
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.reason)

@@ -1,0 +1,92 @@
+//! What a run found.
+
+use crate::errors::failed;
+use crate::plan::table;
+use crate::table::{ArrowRows, Table, Texts};
+use flashyard_run::headline;
+use flashyard_run::logs::{Rows, series};
+use flashyard_run::plan::Plan;
+use flashyard_run::simulate::Outcome as Found;
+use flashyard_run::table::{Cell, Kind};
+use flashyard_sim::observe::Shared;
+use flashyard_sim::report::Report;
+use pyo3::prelude::*;
+
+/// What a run found: the JSON contract, its figures, and its tables.
+#[pyclass(frozen, module = "flashyard._core", get_all)]
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    /// The run as `flashyard run --json` prints it.
+    json: String,
+    /// Figures by name; `None` where the run has no such figure.
+    figures: Vec<(String, Option<f64>)>,
+    /// Figures of each stream, where there are several.
+    streams: Vec<(String, Vec<(String, Option<f64>)>)>,
+    /// The request log.
+    requests: Option<Table>,
+    /// The command log.
+    commands: Option<Table>,
+    /// The time series.
+    series: Option<Table>,
+}
+
+/// The text of a JSON contract.
+pub(crate) fn text(object: &serde_json::Value) -> PyResult<String> {
+    let text = serde_json::to_string_pretty(object);
+    text.map(|text| text + "\n").map_err(|error| failed(error.to_string()))
+}
+
+/// The figures of a report by name.
+pub(crate) fn figures(report: &Report) -> Vec<(String, Option<f64>)> {
+    let of = |figure: &headline::Headline| (figure.name.clone(), figure.value(report));
+    headline::ALL.iter().map(of).collect()
+}
+
+impl Outcome {
+    /// What was found of a plan.
+    pub(crate) fn new(
+        plan: &Plan,
+        found: Found,
+        requests: Option<Shared<ArrowRows>>,
+        commands: Option<Shared<ArrowRows>>,
+    ) -> PyResult<Self> {
+        let json = text(&found.object(plan))?;
+        Self::of_report(json, &found.report, requests, commands)
+    }
+
+    /// The same of a report.
+    pub(crate) fn of_report(
+        json: String,
+        report: &Report,
+        requests: Option<Shared<ArrowRows>>,
+        commands: Option<Shared<ArrowRows>>,
+    ) -> PyResult<Self> {
+        let streams = report.streams.iter().map(|(name, stream)| {
+            let of = |one: &headline::Headline| Some((one.name.clone(), Some(one.of_stream(stream)?)));
+            (name.clone(), headline::ALL.iter().filter_map(of).collect())
+        });
+        Ok(Self {
+            json,
+            figures: figures(report),
+            streams: streams.collect(),
+            requests: requests.map(table).transpose()?,
+            commands: commands.map(table).transpose()?,
+            series: series_of(report)?,
+        })
+    }
+}
+
+/// The time series of a report as a table.
+fn series_of(report: &Report) -> PyResult<Option<Table>> {
+    let Some(found) = &report.series else { return Ok(None) };
+    let fields = series::fields(&report.streams);
+    let mut rows = ArrowRows::new(&fields, Texts::Few);
+    for row in series::rows(found, &report.streams) {
+        let row = row.map_err(|error| failed(format!("{error:#}")))?;
+        rows.row(fields.iter().zip(&row).map(|(field, value)| match field.kind {
+            Kind::Number => value.as_f64().map_or(Cell::Nothing, Cell::Number),
+            _ => Cell::of(value.as_u64()),
+        }));
+    }
+    rows.finish().map(Some).map_err(failed)
+}

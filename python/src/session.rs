@@ -1,0 +1,312 @@
+//! Sessions: the caller owns the clock.
+
+use crate::errors::{exception, failed, panicked};
+use crate::outcome::{Outcome, text};
+use crate::plan::Plan;
+use crate::requests::{Requests, operation, request};
+use crate::table::{ArrowRows, Table, Texts};
+use flashyard_core::units::Time;
+use flashyard_run::logs::Rows;
+use flashyard_run::plan::Plan as Planned;
+use flashyard_run::table::{Cell, Field, Kind};
+use flashyard_sim::metrics::parts::Part;
+use flashyard_sim::session::{Completion as Over, Refused, Session as Simulated, Stop};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+mod python {
+    pyo3::import_exception!(flashyard.errors, Refused);
+}
+
+/// Between two looks for signals.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Completions between two looks at the clock.
+const OFTEN: u32 = 1 << 10;
+
+/// A request that is over.
+#[pyclass(frozen, module = "flashyard._core")]
+#[derive(Debug)]
+pub(crate) struct Completion(Over);
+
+#[pymethods]
+impl Completion {
+    /// What `submit` returned for it.
+    #[getter]
+    const fn id(&self) -> u64 {
+        self.0.id
+    }
+
+    /// When the host had the answer, in nanoseconds from the start.
+    #[getter]
+    const fn at_ns(&self) -> u64 {
+        self.0.at.as_ns()
+    }
+
+    /// The time from its arrival on, in nanoseconds.
+    #[getter]
+    fn latency_ns(&self) -> u64 {
+        self.0.parts.0.iter().sum()
+    }
+
+    /// What that time was spent on, in nanoseconds, by part; parts of no length are left out.
+    #[getter]
+    fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let parts = PyDict::new(py);
+        for (part, ns) in Part::ALL.iter().zip(self.0.parts.0) {
+            if ns > 0 {
+                parts.set_item(part.name(), ns)?;
+            }
+        }
+        Ok(parts)
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "Completion(id={}, at_ns={}, latency_ns={})",
+            self.id(),
+            self.at_ns(),
+            self.latency_ns()
+        )
+    }
+}
+
+/// The names of the parts of latencies, in the order of columns.
+#[pyfunction]
+pub(crate) fn parts() -> Vec<&'static str> {
+    Part::ALL.iter().map(|part| part.name()).collect()
+}
+
+/// A device that the caller drives.
+#[pyclass(frozen, module = "flashyard._core")]
+pub(crate) struct Session {
+    plan: Planned,
+    /// None once it has ended or failed.
+    session: Mutex<Option<Simulated>>,
+}
+
+impl Session {
+    fn locked(&self) -> MutexGuard<'_, Option<Simulated>> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut Simulated) -> PyResult<T>) -> PyResult<T> {
+        let mut locked = self.locked();
+        let session = locked.as_mut().ok_or_else(|| failed("the session has ended"))?;
+        match catch_unwind(AssertUnwindSafe(|| work(session))) {
+            Ok(found) => found,
+            Err(panic) => {
+                // What is left of it may be in any state.
+                *locked = None;
+                Err(panicked(panic))
+            }
+        }
+    }
+
+    /// Lets time go on, and hands over what is over; `most` at most.
+    fn go_on(
+        &self,
+        py: Python<'_>,
+        until: Time,
+        most: usize,
+        give: &mut (dyn FnMut(Over) + Send),
+    ) -> PyResult<()> {
+        let mut count = 0;
+        loop {
+            let over = py.detach(|| {
+                self.with(|session| {
+                    let start = Instant::now();
+                    let mut looks = 0;
+                    while count < most {
+                        if let Some(over) = session.poll() {
+                            give(over);
+                            count += 1;
+                            continue;
+                        }
+                        session.advance(until, Stop::AtCompletion).map_err(|e| failed(e.to_string()))?;
+                        if !session.has_completions() {
+                            return Ok(true);
+                        }
+                        looks += 1;
+                        if looks % OFTEN == 0 && start.elapsed() > LOOK {
+                            return Ok(false);
+                        }
+                    }
+                    Ok(true)
+                })
+            })?;
+            if over {
+                return Ok(());
+            }
+            py.check_signals()?;
+        }
+    }
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").finish_non_exhaustive()
+    }
+}
+
+fn refused(refused: &Refused) -> PyErr {
+    let reason = match refused {
+        Refused::Past { .. } => "past",
+        Refused::Range(_) => "range",
+        Refused::Order { .. } => "order",
+        Refused::Full => "full",
+        Refused::Stream { .. } => "stream",
+        Refused::Closed => "closed",
+    };
+    python::Refused::new_err((refused.to_string(), reason))
+}
+
+/// Until when: none as long as anything happens.
+fn until(until_ns: Option<u64>) -> Time {
+    until_ns.map_or(Time::MAX, Time::from_ns)
+}
+
+/// The columns of completions.
+fn fields() -> Vec<Field> {
+    let mut fields = vec![
+        Field::new("id", Kind::Count, "", "what submit returned for the request"),
+        Field::new("at_ns", Kind::Count, "ns", "completion, from the start"),
+        Field::new("latency_ns", Kind::Count, "ns", "completion - arrival"),
+    ];
+    let part = Field::new("", Kind::Count, "ns", "time that the request waited for this");
+    fields.extend(Part::ALL.iter().map(|of| part.clone().named(format!("part_{}_ns", of.name()))));
+    fields.into_iter().map(Field::whole).collect()
+}
+
+#[pymethods]
+impl Session {
+    /// A session on the device of a plan that has no workload.
+    #[new]
+    fn new(py: Python<'_>, plan: &Plan, check: bool) -> PyResult<Self> {
+        let made = crate::worker::away(py, None, |_| plan.planned.session(check))?;
+        Ok(Self { plan: plan.planned.clone(), session: Mutex::new(Some(made)) })
+    }
+
+    /// Submits a request; returns its identifier.
+    #[pyo3(signature = (at_ns, op, offset, nbytes, stream, placement, flags))]
+    #[expect(clippy::too_many_arguments, reason = "the Python half gives them by name")]
+    fn submit(
+        &self,
+        at_ns: u64,
+        op: &str,
+        offset: u64,
+        nbytes: u64,
+        stream: u64,
+        placement: Option<u16>,
+        flags: u64,
+    ) -> PyResult<u64> {
+        let values = [at_ns, offset, nbytes, stream, flags];
+        let request = request(&|| "the request".to_string(), operation(op)?, values, placement)?;
+        self.with(|session| session.submit(&request).map_err(|error| refused(&error)))
+    }
+
+    /// Submits requests up to the first that is refused; returns the identifier of the first one
+    /// and how many were taken. Where none was, that is an exception.
+    fn submit_all(&self, py: Python<'_>, requests: &Requests) -> PyResult<(u64, usize)> {
+        let requests = Arc::clone(&requests.0);
+        py.detach(|| {
+            self.with(|session| {
+                let mut first = None;
+                for (taken, request) in requests.iter().enumerate() {
+                    match session.submit(request) {
+                        Ok(id) => first = first.or(Some(id)),
+                        Err(error) => {
+                            let found = first.map(|first| (first, taken));
+                            return found.ok_or_else(|| refused(&error));
+                        }
+                    }
+                }
+                Ok((first.unwrap_or(0), requests.len()))
+            })
+        })
+    }
+
+    /// A time before which no request is over, in nanoseconds; `None` where nothing is pending.
+    fn next_event(&self) -> PyResult<Option<u64>> {
+        self.with(|session| Ok(session.next_event().map(Time::as_ns)))
+    }
+
+    /// Lets time go on, at most until so many requests are over; returns those.
+    fn advance(
+        &self,
+        py: Python<'_>,
+        until_ns: Option<u64>,
+        most: usize,
+    ) -> PyResult<Vec<Completion>> {
+        let mut all = Vec::new();
+        self.go_on(py, until(until_ns), most, &mut |over| all.push(Completion(over)))?;
+        Ok(all)
+    }
+
+    /// The same as a table.
+    fn advance_table(&self, py: Python<'_>, until_ns: Option<u64>, most: usize) -> PyResult<Table> {
+        let mut rows = ArrowRows::new(&fields(), Texts::Few);
+        self.go_on(py, until(until_ns), most, &mut |over: Over| {
+            let first = [over.id, over.at.as_ns(), over.parts.0.iter().sum()];
+            rows.row(first.into_iter().chain(over.parts.0).map(Cell::Count));
+        })?;
+        rows.finish().map_err(failed)
+    }
+
+    /// The time of the session in nanoseconds.
+    #[getter]
+    fn now_ns(&self) -> PyResult<u64> {
+        self.with(|session| Ok(session.now().as_ns()))
+    }
+
+    /// Requests that were submitted and are not over.
+    #[getter]
+    fn outstanding(&self) -> PyResult<u64> {
+        self.with(|session| Ok(session.outstanding()))
+    }
+
+    /// Bytes that the host sees.
+    #[getter]
+    fn capacity(&self) -> PyResult<u64> {
+        self.with(|session| Ok(session.capacity_sectors() * crate::requests::SECTOR))
+    }
+
+    /// What the device has done so far.
+    fn figures<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let found = self.with(|session| Ok(session.figures()))?;
+        let all = PyDict::new(py);
+        all.set_item("read_bytes", found.read_bytes)?;
+        all.set_item("written_bytes", found.written_bytes)?;
+        all.set_item("programmed_bytes", found.programmed_bytes)?;
+        all.set_item("erased_blocks", found.erased_blocks)?;
+        all.set_item("operations_pj", found.operations_pj)?;
+        all.set_item("write_amplification", found.write_amplification())?;
+        Ok(all)
+    }
+
+    /// A copy with all that is under way, which goes on by itself.
+    fn fork(&self, py: Python<'_>) -> PyResult<Self> {
+        let session = py.detach(|| self.with(|session| Ok(session.fork())))?;
+        Ok(Self { plan: self.plan.clone(), session: Mutex::new(Some(session)) })
+    }
+
+    /// No request comes any more.
+    fn close(&self) -> PyResult<()> {
+        self.with(|session| {
+            session.close();
+            Ok(())
+        })
+    }
+
+    /// Lets all that is under way end; what was found.
+    fn finish(&self, py: Python<'_>) -> PyResult<Outcome> {
+        let session = self.locked().take().ok_or_else(|| failed("the session has ended"))?;
+        let report = py.detach(|| catch_unwind(AssertUnwindSafe(|| session.finish())));
+        let report = report.map_err(panicked)?.map_err(|error| exception(&error.into()))?;
+        let json = text(&self.plan.object_of_session(&report))?;
+        Outcome::of_report(json, &report, None, None)
+    }
+}
