@@ -3,6 +3,7 @@
 #[cfg(feature = "fit")]
 pub(crate) mod fit;
 pub(crate) mod lab;
+pub(crate) mod shards;
 
 use crate::window::Window;
 use anyhow::Context;
@@ -14,6 +15,7 @@ use flashyard_run::plan::Selection;
 use flashyard_sim::config::{nearest, parse_value};
 use flashyard_studies::STUDIES;
 use lab::LabCommand;
+use shards::ShardArgs;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -372,7 +374,8 @@ pub(crate) struct SweepArgs {
     /// The sweep file (docs/SWEEPS.md).
     pub(crate) file: String,
     /// The Parquet file to write, a row for each point; default: the name of the sweep file with
-    /// .parquet, in the current folder. The journal has the same name with .journal behind it.
+    /// .parquet, in the current folder. Without --journal the journal has the same name with
+    /// .journal behind it.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Writes the same table as CSV, too.
@@ -385,6 +388,8 @@ pub(crate) struct SweepArgs {
     /// Writes report.html (plots of all points, docs/REPORT.md) into DIR.
     #[arg(long, value_name = "DIR")]
     pub(crate) report: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) shards: ShardArgs,
     /// Sets a key for all points, in place of what the file sets for all of them; repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,

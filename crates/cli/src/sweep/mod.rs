@@ -1,8 +1,11 @@
 //! `flashyard sweep`: every point of a grid or a list, or the value of a key that meets a goal.
 //!
-//! `results` makes the table, `show` prints.
+//! `job` is what is asked for, `results` makes the table, `show` prints, `shards` ends a part of
+//! the runs or hands them over.
 
+mod job;
 mod results;
+mod shards;
 mod show;
 
 use crate::args::{self, SweepArgs};
@@ -18,9 +21,10 @@ use flashyard_run::points::axis::{Setting, label};
 use flashyard_run::sweep::Runner;
 use flashyard_run::sweep::file::{Goal, Sweep};
 use flashyard_run::sweep::goal::{End, Search, Tried};
-use flashyard_run::sweep::journal::Journal;
-use flashyard_run::sweep::plan::{Asked, Planned, Planner};
+use flashyard_run::sweep::journal::{END, Journal, Place};
+use flashyard_run::sweep::plan::{Asked, Name, Planned, Planner};
 use flashyard_sim::own::OwnParts;
+use job::{Job, stem};
 use results::Row;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,9 +32,17 @@ use std::path::{Path, PathBuf};
 
 /// Runs `flashyard sweep`.
 pub(crate) fn run(args: &SweepArgs, own: &OwnParts) -> Result<()> {
-    let sweep = Sweep::read(&args.file)?;
+    let sweep = &Sweep::read(&args.file)?;
+    let shard = args.shards.shard().map_err(|what| wrong(&format!("--shard auto: {what}")))?;
+    if sweep.goal.is_some() && (shard.is_some() || args.shards.slurm.is_some()) {
+        let what = "a goal has no shards, since each step of its search needs the one before; \
+                    leave --shard and --slurm out";
+        return Err(wrong(&format!("{}: {what}", args.file)));
+    }
     let out = args.out.clone().unwrap_or_else(|| default_out(&args.file));
-    results::check_names(args, &out)?;
+    if shard.is_none() {
+        results::check_names(args, &out)?;
+    }
     let program = args::program()?;
     let asked = Asked {
         place: args.file.clone(),
@@ -40,18 +52,22 @@ pub(crate) fn run(args: &SweepArgs, own: &OwnParts) -> Result<()> {
         microcode: args.microcode.clone(),
         program: Some(program),
     };
-    let mut planner = Planner::new(&sweep, &asked, own.clone())?;
-    let journal = with_end(&out, ".journal");
+    let mut planner = Planner::new(sweep, &asked, own.clone())?;
+    let place = match &args.shards.journal {
+        Some(folder) => Place::folder(folder, &stem(&args.file), shard),
+        None => Place::file(with_end(&out, END)),
+    };
+    let job = Job { sweep, args, out, place, shard };
     match &sweep.goal {
-        None => grid(&sweep, args, &mut planner, &out, &journal),
-        Some(goal) => search(&sweep, goal, args, &mut planner, &out, &journal),
+        None => grid(&job, &mut planner),
+        Some(goal) => search(&job, goal, &mut planner),
     }
 }
 
 /// The name of the sweep file, in the current folder.
 fn default_out(file: &str) -> PathBuf {
-    let stem = Path::new(file).file_stem().unwrap_or_default();
-    with_end(Path::new(stem), ".parquet")
+    let name = Path::new(file).file_stem().unwrap_or_default();
+    with_end(Path::new(name), ".parquet")
 }
 
 /// A path with something behind it.
@@ -61,79 +77,89 @@ fn with_end(path: &Path, end: &str) -> PathBuf {
     name.into()
 }
 
-fn grid(
-    sweep: &Sweep,
-    args: &SweepArgs,
-    planner: &mut Planner<'_>,
-    out: &Path,
-    path: &Path,
-) -> Result<()> {
-    let planned = sweep.points.iter().map(|point| planner.plan(point));
+fn grid(job: &Job<'_>, planner: &mut Planner<'_>) -> Result<()> {
+    let planned = job.sweep.points.iter().map(|point| planner.plan(point));
     let planned = planned.collect::<Result<Vec<_>>>()?;
     if let Some(why) = planned.first().and_then(|first| first.runs.as_ref().err())
         && planned.iter().all(|point| point.runs.is_err())
     {
         return Err(wrong(&format!("no point can run: {why}")));
     }
-    if args.dry_run {
-        return list(planned.iter(), path);
+    if let Some(tasks) = job.args.shards.slurm {
+        let runs = planned.iter().map(|point| point.names().len()).sum();
+        return shards::slurm(job, tasks, runs);
     }
-    let runs = planned.iter().map(|point| point.names().len()).sum::<usize>();
-    let mut runner = open(path, args.check)?;
-    say_what_is_known(runner.journal(), planned.iter());
-    let progress = Progress::many("", "runs", runs as u64);
+    if job.args.dry_run {
+        return list(job, planned.iter());
+    }
+    let mut runner = open(job)?;
+    let runs = say_what_is_known(&runner, job.shard.is_some(), planned.iter());
+    let progress = Progress::many("", "runs", runs);
     runner.run(planner, &planned.iter().collect::<Vec<_>>(), &progress)?;
+    runner.finish()?;
     drop(progress);
+    if let Some(shard) = job.shard {
+        return shards::finish(job, shard, &runner, planner, &planned);
+    }
     let rows: Vec<Row<'_>> =
         (1..).zip(&planned).map(|(number, point)| row(&runner, planner, number, point)).collect();
-    finish(sweep, args, out, planner, &rows, "")
+    finish(job, planner, &rows, "")
 }
 
-/// The points, and how much of each is done, if anything is.
-fn list<'a>(planned: impl Iterator<Item = &'a Planned>, path: &Path) -> Result<()> {
-    let journal = Journal::look(path)?;
-    journal.damaged().into_iter().for_each(remark);
+/// The points, and how much of each is done, if anything is. Of a shard, only its runs count.
+fn list<'a>(job: &Job<'_>, planned: impl Iterator<Item = &'a Planned>) -> Result<()> {
+    let journal = Journal::look(&job.place)?;
+    journal.remarks().iter().for_each(|what| remark(what));
+    let is_asked = |name: &&Name| job.shard.is_none_or(|shard| shard.has(name));
     let mut text = String::new();
     let (mut points, mut all, mut known) = (0, 0, 0);
-    for point in planned {
-        points += 1;
+    for (number, point) in (1..).zip(planned) {
+        let names: Vec<&Name> = point.names().iter().filter(is_asked).collect();
+        let done = names.iter().filter(|name| journal.found(name).is_some()).count();
+        (all, known) = (all + names.len(), known + done);
         let found = match &point.runs {
             Err(why) => format!(": impossible: {why}"),
-            Ok(runs) => {
-                let names = &runs.names;
-                let done = names.iter().filter(|name| journal.found(name).is_some()).count();
-                (all, known) = (all + names.len(), known + done);
-                if done > 0 { format!(" ({done} of {} runs)", names.len()) } else { String::new() }
-            }
+            Ok(_) if done > 0 => format!(" ({done} of {} runs)", names.len()),
+            Ok(_) => String::new(),
         };
-        text += &hanging(&format!("{points:>5}  "), &format!("{}{found}", label(&point.point)));
+        // A shard has nothing of most points.
+        if job.shard.is_none() || !names.is_empty() {
+            points += 1;
+            text += &hanging(&format!("{number:>5}  "), &format!("{}{found}", label(&point.point)));
+        }
     }
-    print(&format!("{text}{points} points, {known} of {all} runs done\n"))
+    let of = job.shard.map_or_else(String::new, |shard| format!(" of shard {shard}"));
+    print(&format!("{text}{points} points, {known} of {all} runs{of} done\n"))
 }
 
 /// Opens the journal. If the program is stopped, it says where finished runs are kept.
-fn open(path: &Path, check: bool) -> Result<Runner> {
-    let runner = Runner::open(path, check)?;
-    runner.journal().damaged().into_iter().for_each(remark);
+fn open(job: &Job<'_>) -> Result<Runner> {
+    let runner = Runner::open(&job.place, job.args.check, job.shard)?;
+    runner.journal().remarks().iter().for_each(|what| remark(what));
     interrupt::keeps(format!(
         "finished runs are kept in {}; run the same command to go on",
-        path.display()
+        job.place.path().display()
     ));
     Ok(runner)
 }
 
-/// Says how many runs need not be done again.
-fn say_what_is_known<'a>(journal: &Journal, planned: impl Iterator<Item = &'a Planned>) {
+/// Says how many runs need not be done again, and returns how many there are.
+fn say_what_is_known<'a>(
+    runner: &Runner,
+    is_shard: bool,
+    planned: impl Iterator<Item = &'a Planned>,
+) -> u64 {
     let (mut runs, mut known) = (0, 0);
-    for name in planned.flat_map(Planned::names) {
+    for name in planned.flat_map(Planned::names).filter(|name| runner.is_asked(name)) {
         runs += 1;
-        known += usize::from(journal.found(name).is_some());
+        known += u64::from(runner.journal().found(name).is_some());
     }
     if known > 0 {
         remark(&format!("{known} of {runs} runs were done before"));
-    } else if !journal.is_empty() {
+    } else if !runner.journal().is_empty() && !is_shard {
         remark("the journal has no run of these settings, workloads and program; all are done");
     }
+    runs
 }
 
 /// The row of a point whose runs are all done.
@@ -153,22 +179,16 @@ fn row<'a>(
 }
 
 /// A goal: all searches take a step at a time, so that they use all processors.
-fn search(
-    sweep: &Sweep,
-    goal: &Goal,
-    args: &SweepArgs,
-    planner: &mut Planner<'_>,
-    out: &Path,
-    path: &Path,
-) -> Result<()> {
+fn search(job: &Job<'_>, goal: &Goal, planner: &mut Planner<'_>) -> Result<()> {
+    let sweep = job.sweep;
     let mut searches = vec![Search::default(); sweep.points.len()];
     let mut planned: BTreeMap<(usize, u64), Planned> = BTreeMap::new();
     let first = plan_next(sweep, goal, &searches, planner)?;
-    if args.dry_run {
-        return list(first.values(), path);
+    if job.args.dry_run {
+        return list(job, first.values());
     }
     let most = Search::most(goal) * (searches.len() * sweep.seeds.len()) as u64;
-    let mut runner = open(path, args.check)?;
+    let mut runner = open(job)?;
     let progress = Progress::many("", "runs at most", most);
     let mut next = first;
     while !next.is_empty() {
@@ -181,6 +201,7 @@ fn search(
         planned.append(&mut next);
         next = plan_next(sweep, goal, &searches, planner)?;
     }
+    runner.finish()?;
     let mut rows = Vec::new();
     for ((place, number), point) in &planned {
         let mut row = row(&runner, planner, rows.len() + 1, point);
@@ -193,7 +214,7 @@ fn search(
     let found = sweep.points.iter().zip(&searches);
     let found: Vec<String> = found.map(|(point, search)| show::goal(goal, point, search)).collect();
     drop(progress);
-    finish(sweep, args, out, planner, &rows, &found.join("\n"))
+    finish(job, planner, &rows, &found.join("\n"))
 }
 
 /// The points that searches try next, by search and number of the value.
@@ -216,14 +237,8 @@ fn plan_next(
 }
 
 /// Writes the files, prints the tables, and reports what failed.
-fn finish(
-    sweep: &Sweep,
-    args: &SweepArgs,
-    out: &Path,
-    planner: &Planner<'_>,
-    rows: &[Row<'_>],
-    goal: &str,
-) -> Result<()> {
+fn finish(job: &Job<'_>, planner: &Planner<'_>, rows: &[Row<'_>], goal: &str) -> Result<()> {
+    let Job { sweep, args, out, .. } = job;
     let names = results::write(rows, planner, sweep, args, out)?;
     let mut text = show::points(sweep, planner, rows);
     if !goal.is_empty() {

@@ -37,6 +37,7 @@ mod right_input;
 mod saved;
 mod schema;
 mod screen;
+mod shards;
 mod studies;
 mod study;
 mod support;

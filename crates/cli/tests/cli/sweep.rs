@@ -185,6 +185,29 @@ fn the_file_has_types_units_seeds_and_the_version() {
     assert_eq!(settings["workload"][0]["streams"][0]["settings"]["requests"], 8000);
 }
 
+/// Every key that a sweep varies is a column: one that all points agree in, and one that has no
+/// effect on any of them, since the device is a disk.
+#[test]
+fn keys_that_are_varied_are_columns_though_they_do_not_differ() {
+    let folder = Folder::new();
+    for (device, vary, columns) in [
+        ("small-full", "\"gc.policy=greedy\", \"stream.depth=4\"", ["gc.policy", "stream.depth"]),
+        ("wd1600bekt", "\"gc.policy=greedy\", \"stream.depth=4\"", ["stream.depth", "gc.policy"]),
+    ] {
+        folder.write(
+            "s.toml",
+            format!(
+                "device = \"{device}\"\nworkload = \"random-write\"\n\
+                 set = [\"pattern.requests=50\"]\nvary = [{vary}]\n"
+            ),
+        );
+        folder.run(&["sweep", "s.toml", "--csv", "s.csv"]).text();
+        let text = String::from_utf8(folder.read("s.csv")).unwrap();
+        let names: Vec<&str> = text.lines().next().unwrap().split(',').skip(5).take(2).collect();
+        assert_eq!(names, columns, "{device}");
+    }
+}
+
 /// An impossible device, and a trace that turns out to be damaged.
 #[test]
 fn points_that_fail_are_reported_and_lose_no_others() {

@@ -1,5 +1,8 @@
 //! The journal of a sweep: a line for each run that is finished. It is written at once, so that a
-//! program that is stopped loses nothing, and it is on the disk within 200 ms.
+//! program that is stopped loses nothing, and it is on the disk within 0.1 s and a sync.
+//!
+//! Shards of a sweep have a journal each, in one folder. Whoever opens one of them reads all, and
+//! writes its own.
 //!
 //! A line names its run by a hash of all that decides its result: settings, workload, seed,
 //! preparation, and the program itself. So a run of an edited sweep is taken over if nothing
@@ -8,7 +11,9 @@
 //! Each line begins with a checksum over the header and itself. A line whose checksum is wrong
 //! counts for nothing, wherever it stands: its run is done again.
 
+use super::flush::Flusher;
 use super::plan::Name;
+use super::shard::Shard;
 use crate::error::wrong;
 use crate::hash;
 use crate::headline;
@@ -19,10 +24,11 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
-/// How long a line may not be on the disk yet: syncing each would take longer than short runs do.
-const SYNC: Duration = Duration::from_millis(200);
+/// What the name of a journal ends in.
+pub const END: &str = ".journal";
 
 /// Raised when a line changes its meaning.
 const FORMAT: u32 = 2;
@@ -109,73 +115,168 @@ fn verified<'a>(header: &str, line: &'a [u8]) -> Option<&'a str> {
     (checked(header, text) == line).then_some(text)
 }
 
+/// Where the journal of a sweep is.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The folder whose journals are read, if the sweep has one; all names that end in [`END`] are
+    /// journals.
+    folder: Option<PathBuf>,
+    /// The journal that is written.
+    file: PathBuf,
+    /// Whether it is told which journals of the folder others write meanwhile. Shards expect that.
+    tells_busy: bool,
+}
+
+impl Place {
+    /// A journal alone.
+    pub const fn file(file: PathBuf) -> Self {
+        Self { folder: None, file, tells_busy: false }
+    }
+
+    /// The journal of a sweep of this name, or of a shard of it, in a folder of journals. The
+    /// folder is made when the journal is opened.
+    pub fn folder(folder: &Path, name: &str, shard: Option<Shard>) -> Self {
+        let shard_name = shard.map_or_else(String::new, Shard::file_name);
+        let file = folder.join(format!("{name}{shard_name}{END}"));
+        Self { folder: Some(folder.to_path_buf()), file, tells_busy: shard.is_none() }
+    }
+
+    /// The journal that is written.
+    pub fn path(&self) -> &Path {
+        &self.file
+    }
+
+    /// The journals of the folder that are only read, by name. Without a folder there are none.
+    fn others(&self) -> Result<Vec<PathBuf>> {
+        let Some(folder) = &self.folder else { return Ok(Vec::new()) };
+        let say = || format!("{}: the folder of journals cannot be read", folder.display());
+        let entries = match std::fs::read_dir(folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.with_context(say)?,
+        };
+        let mut others = Vec::new();
+        for entry in entries {
+            let path = entry.with_context(say)?.path();
+            let is_journal = path.as_os_str().to_string_lossy().ends_with(END);
+            if is_journal && path != self.file {
+                others.push(path);
+            }
+        }
+        others.sort();
+        Ok(others)
+    }
+}
+
 /// The runs that are finished, and the file to which further ones are added.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
-    file: Option<File>,
+    file: Option<(Arc<File>, Flusher)>,
     /// The first line, without its end.
     header: String,
-    /// When it was last brought to the disk.
-    synced: Option<Instant>,
     found: BTreeMap<Name, Found>,
-    damaged: Option<String>,
-}
-
-impl Drop for Journal {
-    fn drop(&mut self) {
-        // What cannot be brought to the disk now is done again.
-        let _ = self.file.as_ref().map(File::sync_data);
-    }
+    remarks: Vec<String>,
 }
 
 impl Journal {
-    /// Opens the journal at `path`, or makes it. No other process may use it meanwhile.
-    pub fn open(path: &Path) -> Result<Self> {
+    /// Opens the journal at a place, or makes it. No other process may write it meanwhile. Other
+    /// journals of its folder are read as they are now; they may be written meanwhile.
+    ///
+    /// Errors: the journal is in use, is none of this version, or cannot be read or written.
+    pub fn open(place: &Place) -> Result<Self> {
+        let path = place.path();
         let say = || format!("{}: the journal cannot be written", path.display());
+        if let Some(folder) = &place.folder {
+            std::fs::create_dir_all(folder)
+                .with_context(|| format!("{}: the folder cannot be made", folder.display()))?;
+        }
         let mut options = OpenOptions::new();
         let mut file = options.read(true).append(true).create(true).open(path).with_context(say)?;
-        // A file system without locks is used without.
-        if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
-            let what = "another sweep is writing it; wait for its end, or name another --out";
+        if !is_ours_alone(&file) {
+            let what = "another sweep is writing it; wait for its end, or name another journal \
+                        (--out, --journal or --shard)";
             return Err(wrong(&format!("{}: {what}", path.display())));
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).with_context(say)?;
-        let Contents { found, whole, damaged } = read(path, &bytes)?;
+        let mut journal = Self::empty(path)?;
+        let whole = journal.take(path, &bytes)?;
         if whole < bytes.len() {
             file.set_len(whole as u64).with_context(say)?;
         }
         file.seek(SeekFrom::End(0)).with_context(say)?;
-        let header = serde_json::to_string(&Header::new())?;
-        let mut journal = Self {
-            path: path.to_path_buf(),
-            file: Some(file),
-            header,
-            synced: None,
-            found,
-            damaged,
-        };
+        journal.take_others(place)?;
+        let file = Arc::new(file);
+        let flusher = Flusher::new(Arc::clone(&file)).with_context(say)?;
+        journal.file = Some((file, flusher));
         if whole == 0 {
             journal.write("")?;
         }
         Ok(journal)
     }
 
-    /// What the journal at `path` has, without touching it.
-    pub fn look(path: &Path) -> Result<Self> {
+    /// What the journals at a place have, without touching them.
+    ///
+    /// Errors: one of them is none of this version, or cannot be read.
+    pub fn look(place: &Place) -> Result<Self> {
+        let path = place.path();
         let bytes = match std::fs::read(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
             bytes => bytes.with_context(|| format!("{}", path.display()))?,
         };
-        let Contents { found, damaged, .. } = read(path, &bytes)?;
-        let header = serde_json::to_string(&Header::new())?;
-        Ok(Self { path: path.to_path_buf(), file: None, header, synced: None, found, damaged })
+        let mut journal = Self::empty(path)?;
+        journal.take(path, &bytes)?;
+        journal.take_others(place)?;
+        Ok(journal)
     }
 
-    /// Which of its lines are damaged and so count for nothing, as a sentence.
-    pub fn damaged(&self) -> Option<&str> {
-        self.damaged.as_deref()
+    /// A journal without runs, which is written nowhere.
+    fn empty(path: &Path) -> Result<Self> {
+        let header = serde_json::to_string(&Header::new())?;
+        let (found, remarks) = (BTreeMap::new(), Vec::new());
+        Ok(Self { path: path.to_path_buf(), file: None, header, found, remarks })
+    }
+
+    /// Takes over the runs of a journal that are not known yet. Returns the length of its whole
+    /// lines in bytes.
+    fn take(&mut self, path: &Path, bytes: &[u8]) -> Result<usize> {
+        let Contents { found, whole, damaged } = read(path, bytes)?;
+        self.remarks.extend(damaged);
+        for (run, one) in found {
+            self.found.entry(run).or_insert(one);
+        }
+        Ok(whole)
+    }
+
+    fn take_others(&mut self, place: &Place) -> Result<()> {
+        let mut busy = Vec::new();
+        for path in place.others()? {
+            let say = || format!("{}: the journal cannot be read", path.display());
+            let mut file = File::open(&path).with_context(say)?;
+            if place.tells_busy && is_written(&file) {
+                busy.push(path.display().to_string());
+            }
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes).with_context(say)?;
+            self.take(&path, &bytes)?;
+        }
+        if let Some(first) = busy.first() {
+            let more = match busy.len() - 1 {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            self.remarks.push(format!(
+                "note: {first}{more}: still being written; runs that are added from now on are \
+                 done here, too"
+            ));
+        }
+        Ok(())
+    }
+
+    /// What is to be known of the journals that were read, a sentence each: lines that are damaged
+    /// and so count for nothing, journals that other processes write.
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
     }
 
     /// Returns the results of a run, if it is finished.
@@ -188,7 +289,9 @@ impl Journal {
         self.found.is_empty()
     }
 
-    /// Adds a run.
+    /// Adds a run. It is on the disk 0.1 s and a sync later.
+    ///
+    /// Errors: those of the file system, of this line or of an earlier sync.
     pub fn add(&mut self, run: &Name, found: Found) -> Result<()> {
         let line = serde_json::to_string(&Line::new(run, &found))?;
         self.write(&line)?;
@@ -196,20 +299,46 @@ impl Journal {
         Ok(())
     }
 
+    /// Brings all runs to the disk; none is added any more. Dropping a journal does the same, but
+    /// tells of no error.
+    pub fn finish(&mut self) -> Result<()> {
+        let Some((_, mut flusher)) = self.file.take() else { return Ok(()) };
+        flusher.finish().with_context(|| self.not_written())?;
+        Ok(())
+    }
+
     /// Adds a line, or the header in place of an empty one.
     fn write(&mut self, line: &str) -> Result<()> {
-        let Some(file) = &mut self.file else { return Ok(()) };
+        let Some((file, flusher)) = &self.file else { return Ok(()) };
         let line = match line {
             "" => format!("{}\n", self.header),
             line => checked(&self.header, line),
         };
-        let mut written = file.write_all(line.as_bytes());
-        if self.synced.is_none_or(|synced| synced.elapsed() > SYNC) {
-            written = written.and_then(|()| file.sync_data());
-            self.synced = Some(Instant::now());
-        }
-        written.with_context(|| format!("{}: the journal cannot be written", self.path.display()))
+        let written = (&**file).write_all(line.as_bytes()).and_then(|()| flusher.wrote());
+        written.with_context(|| self.not_written())
     }
+
+    fn not_written(&self) -> String {
+        format!("{}: the journal cannot be written", self.path.display())
+    }
+}
+
+/// Whether the lock of a journal could be had. A file system without locks is used without.
+fn is_ours_alone(file: &File) -> bool {
+    // Whoever asks whether it is written holds its lock for an instant.
+    const TRIES: u32 = 20;
+    (0..TRIES).any(|again| {
+        std::thread::sleep(Duration::from_millis(10) * again.min(1));
+        !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+    })
+}
+
+/// Whether another process writes a journal.
+fn is_written(file: &File) -> bool {
+    let locked = file.try_lock_shared();
+    // Without a lock there is nothing to give back.
+    let _ = file.unlock();
+    matches!(locked, Err(TryLockError::WouldBlock))
 }
 
 /// What the bytes of a journal say.
@@ -248,7 +377,8 @@ fn read(path: &Path, bytes: &[u8]) -> Result<Contents> {
     }
     if !is_ours {
         return Err(wrong(&format!(
-            "{}: it is no journal of this version of flashyard; remove it, or name another --out",
+            "{}: it is no journal of this version of flashyard; remove it, or name another \
+             --out or --journal",
             path.display()
         )));
     }
@@ -266,6 +396,10 @@ mod tests {
 
     const RUNS: [Name; 3] = [[1; 32], [0xa2; 32], [255; 32]];
 
+    fn open(path: &Path) -> Result<Journal> {
+        Journal::open(&Place::file(path.to_path_buf()))
+    }
+
     fn found(value: f64) -> Found {
         let values = vec![Some(value), None];
         Found { values, warnings: vec!["a\nb".into()], ..Found::default() }
@@ -277,7 +411,7 @@ mod tests {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("j");
         let values = [0.1 + 0.2, 1e300, 5e-324];
-        let mut journal = Journal::open(&path).unwrap();
+        let mut journal = open(&path).unwrap();
         for (run, value) in RUNS.iter().zip(values) {
             journal.add(run, found(value)).unwrap();
         }
@@ -286,7 +420,7 @@ mod tests {
         let header = all.iter().position(|byte| *byte == b'\n').unwrap();
         for length in (0..=all.len()).filter(|length| *length > header - 2 || length % 97 == 0) {
             std::fs::write(&path, &all[..length]).unwrap();
-            let mut journal = Journal::open(&path).unwrap();
+            let mut journal = open(&path).unwrap();
             let lines = all[..length].split(|byte| *byte == b'\n').count() - 1;
             assert_eq!(journal.found.len(), lines.saturating_sub(1), "{length}");
             for (run, value) in RUNS.iter().zip(values) {
@@ -306,7 +440,7 @@ mod tests {
     fn a_damaged_line_costs_its_own_run_alone() {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("j");
-        let mut journal = Journal::open(&path).unwrap();
+        let mut journal = open(&path).unwrap();
         for run in &RUNS {
             journal.add(run, found(2.5)).unwrap();
         }
@@ -335,13 +469,57 @@ mod tests {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("j");
         std::fs::write(&path, "something else\n").unwrap();
-        assert!(Journal::open(&path).unwrap_err().to_string().contains("it is no journal"));
-        assert!(Journal::look(&path).is_err());
+        assert!(open(&path).unwrap_err().to_string().contains("it is no journal"));
+        assert!(Journal::look(&Place::file(path.clone())).is_err());
         assert_eq!(std::fs::read(&path).unwrap(), b"something else\n");
         let path = folder.path().join("k");
-        let first = Journal::open(&path).unwrap();
-        let second = Journal::open(&path).unwrap_err().to_string();
+        let first = open(&path).unwrap();
+        let second = open(&path).unwrap_err().to_string();
         assert!(first.is_empty() && second.contains("another sweep is writing it"), "{second}");
-        assert!(Journal::look(&folder.path().join("none")).unwrap().is_empty());
+        assert!(Journal::look(&Place::file(folder.path().join("none"))).unwrap().is_empty());
+    }
+
+    /// Each shard writes its own journal and knows what all others have finished, whoever wrote it:
+    /// a line that was not written to its end is nothing to others, and is cut off by its owner.
+    #[test]
+    fn journals_of_a_folder_are_read_by_all_and_written_by_one() {
+        let folder = TempDir::new().unwrap();
+        let dir = folder.path().join("new/runs");
+        let shard = |number| Place::folder(&dir, "s", Some(Shard::new(number, 2).unwrap()));
+        let whole = Place::folder(&dir, "s", None);
+        assert!(Journal::look(&whole).unwrap().is_empty());
+        let (mut one, mut two) =
+            (Journal::open(&shard(1)).unwrap(), Journal::open(&shard(2)).unwrap());
+        one.add(&RUNS[0], found(1.0)).unwrap();
+        two.add(&RUNS[1], found(2.0)).unwrap();
+        assert!(Journal::open(&shard(1)).is_err());
+        let seen = Journal::open(&whole).unwrap();
+        let note = format!("note: {} and 1 more: still being", shard(1).path().display());
+        assert!(seen.remarks().len() == 1 && seen.remarks()[0].starts_with(&note), "{seen:?}");
+        for (run, value) in RUNS.iter().zip([Some(1.0), Some(2.0), None]) {
+            assert_eq!(seen.found(run), value.map(found).as_ref());
+        }
+        two.finish().unwrap();
+        drop((one, two, seen));
+        let mut torn = std::fs::read(shard(1).path()).unwrap();
+        torn.truncate(torn.len() - 9);
+        std::fs::write(shard(1).path(), &torn).unwrap();
+        let seen = Journal::open(&shard(2)).unwrap();
+        assert!(seen.found(&RUNS[0]).is_none() && seen.found(&RUNS[1]).is_some());
+        assert!(seen.remarks().is_empty(), "{seen:?}");
+        assert!(std::fs::read(shard(1).path()).unwrap() == torn, "it belongs to another one");
+        let mut one = Journal::open(&shard(1)).unwrap();
+        one.add(&RUNS[0], found(1.0)).unwrap();
+        drop(one);
+        assert_eq!(Journal::look(&whole).unwrap().found.len(), 2);
+    }
+
+    #[test]
+    fn a_file_of_a_folder_that_is_no_journal_is_named() {
+        let folder = TempDir::new().unwrap();
+        std::fs::write(folder.path().join("x.journal"), "something else\n").unwrap();
+        std::fs::write(folder.path().join("notes.txt"), "something else\n").unwrap();
+        let error = Journal::open(&Place::folder(folder.path(), "s", None)).unwrap_err();
+        assert!(error.to_string().contains("x.journal: it is no journal of this"), "{error}");
     }
 }

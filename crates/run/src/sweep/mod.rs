@@ -1,12 +1,15 @@
 //! Sweeps: every point of a grid or a list, or the value of a key that meets a goal.
 //!
 //! `file` reads the sweep file, `plan` makes runs of points, `varied` knows in which keys they
-//! differ, `journal` keeps what is finished, `goal` searches.
+//! differ, `journal` keeps what is finished and `flush` brings it to the disk, `shard` divides runs
+//! among processes, `goal` searches.
 
 pub mod file;
+mod flush;
 pub mod goal;
 pub mod journal;
 pub mod plan;
+pub mod shard;
 pub mod varied;
 
 use crate::error::Stopped;
@@ -16,11 +19,11 @@ use crate::points::runs::{self, Run};
 use crate::simulate::Outcome;
 use crate::verdict;
 use anyhow::Result;
-use journal::{Found, Journal};
+use journal::{Found, Journal, Place};
 use plan::{Name, Planned, Planner};
+use shard::Shard;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 /// Runs points, and keeps their results.
 #[derive(Debug)]
@@ -30,17 +33,35 @@ pub struct Runner {
     /// have them.
     refused: BTreeMap<Name, Found>,
     check: bool,
+    /// The only runs that are done.
+    shard: Option<Shard>,
 }
 
 impl Runner {
-    /// Runs that are kept in the journal at `path`, checked or not.
-    pub fn open(path: &Path, check: bool) -> Result<Self> {
-        Ok(Self { journal: Journal::open(path)?, refused: BTreeMap::new(), check })
+    /// Runs that are kept in the journal at a place, checked or not; of a shard, only its own ones
+    /// are done.
+    ///
+    /// Errors: those of [`Journal::open`].
+    pub fn open(place: &Place, check: bool, shard: Option<Shard>) -> Result<Self> {
+        let (journal, refused) = (Journal::open(place)?, BTreeMap::new());
+        Ok(Self { journal, refused, check, shard })
     }
 
     /// What is finished.
     pub const fn journal(&self) -> &Journal {
         &self.journal
+    }
+
+    /// Whether a run is one that is done here.
+    pub fn is_asked(&self, name: &Name) -> bool {
+        self.shard.is_none_or(|shard| shard.has(name))
+    }
+
+    /// Brings what is finished to the disk; nothing is run any more.
+    ///
+    /// Errors: those of the file system.
+    pub fn finish(&mut self) -> Result<()> {
+        self.journal.finish()
     }
 
     /// Runs what is not in the journal.
@@ -54,6 +75,9 @@ impl Runner {
         let (mut pending, mut outlines) = (Vec::new(), Vec::new());
         for (point, runs) in points.iter().filter_map(|one| Some((one, one.runs.as_ref().ok()?))) {
             for (seed, name) in runs.names.iter().enumerate() {
+                if !self.is_asked(name) {
+                    continue;
+                }
                 if self.found(name).is_some() || !wanted.insert(name) {
                     progress.skip();
                 } else if runs.refused.is_some() {

@@ -28,7 +28,7 @@ pub struct Varied {
 #[derive(Debug)]
 pub struct VariedKey {
     section: String,
-    name: &'static str,
+    name: String,
     unit: &'static str,
 }
 
@@ -67,14 +67,22 @@ impl Varied {
         self.sections.insert(section.to_string(), seen.collect());
     }
 
-    /// The keys in which points differ, and those that they name.
+    /// The keys in which points differ, and those that they name, whether they differ in them or
+    /// not. Keys that are named and have an effect nowhere come last.
     pub fn keys(&self, named: &[String]) -> Vec<VariedKey> {
         let mut all = Vec::new();
         for section in &self.order {
             for &Seen { name, unit, differs, .. } in &self.sections[section] {
                 if differs || named.contains(&format!("{section}.{name}")) {
-                    all.push(VariedKey { section: section.clone(), name, unit });
+                    all.push(VariedKey { section: section.clone(), name: name.to_string(), unit });
                 }
+            }
+        }
+        let known: Vec<String> = all.iter().map(VariedKey::path).collect();
+        for (section, name) in named.iter().filter_map(|key| key.rsplit_once('.')) {
+            if !known.contains(&format!("{section}.{name}")) {
+                let (section, name) = (section.to_string(), name.to_string());
+                all.push(VariedKey { section, name, unit: "" });
             }
         }
         all
@@ -95,10 +103,10 @@ impl VariedKey {
     /// Returns its value as files have it, if the key has an effect at the point.
     pub fn value(&self, inputs: &Plan) -> Option<String> {
         let (device, workload) = (&inputs.sections.device, &inputs.sections.workload);
-        match device.shown(&self.section, self.name) {
+        match device.shown(&self.section, &self.name) {
             Some(value) => Some(value).filter(|_| device.has_section(&self.section)),
             None => workload
-                .shown(&self.section, self.name)
+                .shown(&self.section, &self.name)
                 .filter(|_| workload.idle(&self.section).is_none()),
         }
     }
