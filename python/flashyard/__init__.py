@@ -14,6 +14,7 @@ from ._keys import Key
 from ._policies import CommandPolicy, HostPolicy, VictimRule
 from ._run import Comparison, Explanation, Latencies, Result, compare, run, why
 from ._session import Session
+from ._sweep import Sweep, sweep
 from ._workload import Workload, requests, trace, workload, workloads
 from .errors import ConfigError, FlashyardError, Problem, Refused, SimError, TraceError
 
@@ -37,6 +38,7 @@ __all__ = [
     "Result",
     "Session",
     "SimError",
+    "Sweep",
     "Table",
     "TraceError",
     "VictimRule",
@@ -47,6 +49,7 @@ __all__ = [
     "devices",
     "requests",
     "run",
+    "sweep",
     "trace",
     "why",
     "workload",

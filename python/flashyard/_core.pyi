@@ -101,6 +101,34 @@ class Outcome:
     def series(self) -> Optional[Table]: ...
 
 @final
+class Sweep:
+    def __new__(
+        cls,
+        device: str,
+        device_text: Optional[str],
+        workload: str,
+        workload_text: Optional[str],
+        requests: Optional[Requests],
+        parts: Optional[Parts],
+        text: str,
+        check: bool,
+        program: str,
+        memory_mib: Optional[int],
+    ) -> Sweep: ...
+    def names(self) -> list[list[str]]: ...
+    def finished(self, folder: str) -> list[str]: ...
+    def run(
+        self,
+        folder: str,
+        name: str,
+        points: Optional[Sequence[int]],
+        progress: Optional[_Progress],
+    ) -> None: ...
+    def table(
+        self, folder: str, name: str, keys: Sequence[str], progress: Optional[_Progress]
+    ) -> Table: ...
+
+@final
 class Table:
     """A table of columns. pandas, Polars, DuckDB, pyarrow and others take it without a copy."""
 

@@ -14,8 +14,9 @@ from ._policies import CommandPolicy, HostPolicy, VictimRule
 #: Names of settings that are no keys: the size, and the translation layer with its map.
 _WHOLE = ("capacity", "ftl")
 
-#: What a policy in Python is called in the keys that choose one.
+#: What a policy in Python is called in the keys that choose one, and those keys.
 _PYTHON = "python"
+_CHOOSERS = ("policy.command", "host.policy", "gc.policy")
 
 _Policies = tuple[Optional[CommandPolicy], Optional[HostPolicy], Optional[VictimRule]]
 
@@ -200,10 +201,12 @@ def _device(
     keys: dict[str, Any],
     policies: _Policies,
 ) -> Device:
+    gone = {f"{key}={_PYTHON}" for key, policy in zip(_CHOOSERS, policies) if policy is None}
+    settings = tuple(setting for setting in settings if setting not in gone)
     base = Device(name, text, settings, policies)
     chosen = [
         f"{key}={_PYTHON}"
-        for key, policy in zip(("policy.command", "policy.host", "gc.policy"), policies)
+        for key, policy in zip(_CHOOSERS, policies)
         if policy is not None
     ]
     more = (*settings_of(keys, base._full_name), *chosen)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import html
 import json
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Optional, Union, cast
 
 from . import _core
@@ -151,7 +151,7 @@ class Result:
         for name in _CLASSES:
             if self.figures.get(f"{name}.count") and name != "all":
                 lines.append(f"  {Latencies(name, self.figures)!r}")
-        others = ("iops", "read_mb_s", "write_mb_s", "wa")
+        others = ("iops", "read_mb_per_s", "write_mb_per_s", "wa")
         shown = [
             f"{name}={_number(self.figures[name])}"
             for name in others
@@ -172,29 +172,29 @@ def _number(value: Optional[float]) -> str:
     return str(int(value)) if value == int(value) else f"{value:.6g}"
 
 
-def _bar(progress: Union[None, bool, Progress], what: str) -> Optional[Progress]:
+@contextmanager
+def _progress(
+    progress: Union[None, bool, Progress], what: str
+) -> Iterator[Optional[Progress]]:
     """What hears how far a run is."""
-    if callable(progress):
-        return progress
-    if not progress:
-        return None
+    if callable(progress) or not progress:
+        yield progress or None
+        return
     try:
         from tqdm.auto import tqdm
     except ImportError:
-        return None
-    bar = tqdm(total=1.0, desc=what, bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed}")
+        yield None
+        return
+    with tqdm(total=100, bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed}") as bar:
 
-    def tell(share: Optional[float], count: int, stage: str) -> None:
-        bar.set_description_str(f"{what}: {stage}" if stage else what, refresh=False)
-        if share is not None and share >= bar.n:
-            bar.update(share - bar.n)
-        elif share is not None:
-            bar.reset()
-            bar.update(share)
-        if share is not None and math.isclose(share, 1.0):
-            bar.close()
+        def tell(share: Optional[float], count: int, stage: str) -> None:
+            bar.set_description_str(f"{what}: {stage}" if stage else what, refresh=False)
+            bar.n = 0 if share is None else round(100 * share)
+            bar.refresh()
 
-    return tell
+        yield tell
+        bar.n = 100
+        bar.refresh()
 
 
 def _command(device: Device, workload: Workload, seed: Optional[int]) -> list[str]:
@@ -264,8 +264,8 @@ def run(
     plan = on._planned(
         what._name, what._text, what._requests, what._settings, seed, memory_mib
     )
-    told = _bar(progress, f"{what.name} on {on.name}")
-    outcome = plan.run(log, commands, check, _command(on, what, seed), told)
+    with _progress(progress, f"{what.name} on {on.name}") as told:
+        outcome = plan.run(log, commands, check, _command(on, what, seed), told)
     used = (1 if seed is None else seed) if plan.has_seed else None
     return Result(outcome, on, what, used)
 
@@ -294,7 +294,7 @@ class Comparison:
     def _rows(self) -> list[list[str]]:
         wanted = ("mean_us", "p50_us", "p99_us", "p999_us")
         shown = [f"{name}.{end}" for name in ("read", "write") for end in wanted]
-        shown += ["iops", "read_mb_s", "write_mb_s", "wa", "energy_mj", "j_per_gb"]
+        shown += ["iops", "read_mb_per_s", "write_mb_per_s", "wa", "energy_mj", "j_per_gb"]
         figures = self.figures
         return [[name, *map(_number, figures[name])] for name in shown if name in figures]
 
@@ -403,8 +403,8 @@ def why(
     if not 0 < share < 100:
         raise unknown("percentile", str(above), ())
     plan = on._planned(what._name, what._text, what._requests, what._settings, seed, None)
-    told = _bar(progress, f"why {what.name} on {on.name}")
-    text, findings = plan.why(
-        round(share * 100), slowest, request, op, by_stream, check, told
-    )
+    with _progress(progress, f"why {what.name} on {on.name}") as told:
+        text, findings = plan.why(
+            round(share * 100), slowest, request, op, by_stream, check, told
+        )
     return Explanation(text, findings)

@@ -8,6 +8,7 @@ mod plan;
 mod policies;
 mod requests;
 mod session;
+mod sweep;
 mod table;
 mod worker;
 
@@ -27,6 +28,8 @@ mod _core {
     use super::requests::Requests;
     #[pymodule_export]
     use super::session::{Completion, Session, parts};
+    #[pymodule_export]
+    use super::sweep::Sweep;
     #[pymodule_export]
     use super::table::Table;
     #[pymodule_export]

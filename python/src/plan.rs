@@ -51,22 +51,10 @@ impl Plan {
         parts: Option<&Parts>,
         memory_mib: Option<u64>,
     ) -> PyResult<Self> {
-        let own = parts.map_or_else(OwnParts::default, |parts| parts.0.clone());
-        let device = match device_text {
-            Some(text) => DeviceFrom::Text(device, text),
-            None => DeviceFrom::Named(device),
-        };
-        let workload = match (workload, workload_text, requests) {
-            (Some(name), _, Some(requests)) => {
-                WorkloadFrom::Requests(name, Arc::clone(&requests.0))
-            }
-            (Some(name), Some(text), None) => WorkloadFrom::Text(name, text),
-            (Some(name), None, None) => WorkloadFrom::Named(name),
-            (None, ..) => WorkloadFrom::Session,
-        };
+        let (device, workload) = ((device, device_text), (workload, workload_text));
         let made = py.detach(|| {
             let set: Vec<_> = settings.into_iter().map(|setting| (SETTING, setting)).collect();
-            let mut planned = Base::of(own, device, workload)?.with(&set)?;
+            let mut planned = base(device, workload, requests, parts)?.with(&set)?;
             planned.set_memory_mib(memory_mib);
             let settings = planned.settings()?;
             anyhow::Ok((planned, settings))
@@ -193,6 +181,28 @@ impl Plan {
             Ok((data::one(&question, &sides)?, findings))
         })
     }
+}
+
+/// A device by name or, with a text, from that; likewise the workload, or requests, or nothing for
+/// a session.
+pub(crate) fn base(
+    (device, device_text): (&str, Option<&str>),
+    workload: (Option<&str>, Option<&str>),
+    requests: Option<&Requests>,
+    parts: Option<&Parts>,
+) -> anyhow::Result<Base> {
+    let own = parts.map_or_else(OwnParts::default, |parts| parts.0.clone());
+    let device = match device_text {
+        Some(text) => DeviceFrom::Text(device, text),
+        None => DeviceFrom::Named(device),
+    };
+    let workload = match (workload, requests) {
+        ((Some(name), _), Some(requests)) => WorkloadFrom::Requests(name, Arc::clone(&requests.0)),
+        ((Some(name), Some(text)), None) => WorkloadFrom::Text(name, text),
+        ((Some(name), None), None) => WorkloadFrom::Named(name),
+        ((None, _), _) => WorkloadFrom::Session,
+    };
+    Base::of(own, device, workload)
 }
 
 /// A log, whose observer is added to these.

@@ -25,8 +25,9 @@ pub(crate) struct Told {
     share: AtomicU64,
     requests: AtomicU64,
     stage: Mutex<String>,
-    /// Runs that are over.
+    /// Runs that are over, and how many there are; none where there is one run.
     over: AtomicU64,
+    runs: AtomicU64,
 }
 
 /// The worker's end.
@@ -34,12 +35,16 @@ pub(crate) struct Told {
 pub(crate) struct Teller(Arc<Told>);
 
 impl Teller {
+    /// There are so many runs.
+    pub(crate) fn expect(&self, runs: usize) {
+        self.0.runs.store(runs as u64, Ordering::Relaxed);
+    }
+
     fn go_on(&self) {
         if self.0.stop.load(Ordering::Relaxed) {
             resume_unwind(Box::new(Stopped));
         }
     }
-
 }
 
 impl Listener for Teller {
@@ -153,9 +158,16 @@ fn look(py: Python<'_>, told: &Told, progress: Option<&Py<PyAny>>) -> PyResult<(
 }
 
 fn tell(py: Python<'_>, told: &Told, progress: &Py<PyAny>) -> PyResult<()> {
-    let share = f64::from_bits(told.share.load(Ordering::Relaxed));
+    let runs = told.runs.load(Ordering::Relaxed);
+    let over = told.over.load(Ordering::Relaxed);
+    #[expect(clippy::cast_precision_loss, reason = "a share for people")]
+    let (share, count) = if runs > 0 {
+        (over as f64 / runs as f64, over)
+    } else {
+        let share = f64::from_bits(told.share.load(Ordering::Relaxed));
+        (share, told.requests.load(Ordering::Relaxed))
+    };
     let share = (!share.is_nan()).then_some(share);
-    let count = told.requests.load(Ordering::Relaxed).max(told.over.load(Ordering::Relaxed));
     let stage = told.stage.lock().unwrap_or_else(PoisonError::into_inner).clone();
     progress.call1(py, (share, count, stage)).map(drop)
 }

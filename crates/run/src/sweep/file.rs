@@ -217,7 +217,8 @@ impl Sweep {
         Self::parse("s.toml", text).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    fn parse(path: &str, text: &str) -> Result<Self> {
+    /// The sweep of a file's text; `path` is what messages call it.
+    pub fn parse(path: &str, text: &str) -> Result<Self> {
         let file: File = toml::from_str(text).map_err(|error| {
             let line = line_of_item(text, error.span());
             wrong(&format!("{path}:{line}: {}; docs/SWEEPS.md has all keys", error.message()))

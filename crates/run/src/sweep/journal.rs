@@ -284,6 +284,11 @@ impl Journal {
         self.found.get(run)
     }
 
+    /// The names of all runs that are finished.
+    pub fn names(&self) -> impl Iterator<Item = &Name> {
+        self.found.keys()
+    }
+
     /// Whether it has no run at all.
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()

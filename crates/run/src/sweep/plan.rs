@@ -7,7 +7,7 @@ use crate::experiment::Origin;
 use crate::hash::{self, of_file};
 use crate::memory::{Largest, Room};
 use crate::microcode;
-use crate::plan::{Bases, Plan, Selection};
+use crate::plan::{Base, Bases, Plan, Selection};
 use crate::points::axis::{Setting, setting};
 use crate::points::runs::{Outline, Run};
 use crate::points::{self, refuse_standard_input};
@@ -67,6 +67,8 @@ pub struct Asked {
     /// The file of the program that runs the sweep: another one gives runs other names. None:
     /// runs are named by the version alone.
     pub program: Option<PathBuf>,
+    /// The device and the workload that the file names, where no name finds them.
+    pub given: Option<Base>,
 }
 
 /// Makes runs of points.
@@ -126,6 +128,10 @@ impl<'a> Planner<'a> {
             program += &of_file(microcode)?;
         }
         let (bases, files) = (Bases::new(own), BTreeMap::new());
+        if let Some(given) = &asked.given {
+            let names = [&input.device, &input.workload].map(|name| name.as_deref().unwrap_or(""));
+            bases.add(names[0], names[1], given.clone());
+        }
         let (largest, varied) = (Largest::default(), Varied::default());
         Ok(Self {
             sweep,
