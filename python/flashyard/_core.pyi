@@ -3,6 +3,26 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Optional, final
 
+__all__ = [
+    "Command",
+    "Completion",
+    "FullBlock",
+    "Outcome",
+    "Parts",
+    "Plan",
+    "Requests",
+    "Session",
+    "Sweep",
+    "Table",
+    "Waiting",
+    "command",
+    "devices",
+    "figures",
+    "parts",
+    "version",
+    "workloads",
+]
+
 _Progress = Callable[[Optional[float], int, str], object]
 
 def version() -> str: ...
@@ -11,8 +31,6 @@ def devices() -> list[tuple[str, str]]: ...
 def workloads() -> list[tuple[str, str]]: ...
 def figures() -> list[tuple[str, str, str]]: ...
 def parts() -> list[str]: ...
-
-__file__: str
 
 @final
 class Plan:
@@ -110,6 +128,7 @@ class Sweep:
         workload_text: Optional[str],
         requests: Optional[Requests],
         parts: Optional[Parts],
+        pairs: Sequence[tuple[str, str]],
         text: str,
         check: bool,
         program: str,

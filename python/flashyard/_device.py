@@ -146,11 +146,9 @@ class Device:
 
     def replace(self, **keys: Any) -> Device:
         """The same device with other values of some keys; see :func:`device` for their form."""
-        policies = dict(zip(("command_policy", "host_policy", "victim_rule"), self._policies))
-        for name in policies:
-            if name in keys:
-                policies[name] = keys.pop(name)
-        command, host, victim = policies.values()
+        names = ("command_policy", "host_policy", "victim_rule")
+        policies = [keys.pop(name, known) for name, known in zip(names, self._policies)]
+        command, host, victim = policies
         return _device(self._name, self._text, self._settings, keys, (command, host, victim))
 
     def toml(self, every: bool = False) -> str:

@@ -365,7 +365,7 @@ def why(
     above: Union[str, float] = "p99",
     slowest: Optional[int] = None,
     request: Optional[int] = None,
-    op: Optional[str] = "read",
+    op: Optional[str] = None,
     by_stream: bool = False,
     seed: Optional[int] = None,
     check: bool = False,
@@ -384,7 +384,7 @@ def why(
     slowest, request
         In place of it, so many of the slowest requests, or one by its number.
     op
-        "read", "write", "trim" or "flush"; ``None`` for all.
+        "read", "write", "trim" or "flush"; all if none is named.
     by_stream
         Whether each stream is explained by itself.
     """
@@ -396,10 +396,10 @@ def why(
     else:
         on = _as_device(result)
         what = _as_workload("mixed-70-30" if workload is None else workload)
-    share = float(str(above).removeprefix("p"))
-    if share >= 100 and share.is_integer():  # p999 is 99.9
-        digits = str(int(share))
-        share = float(f"{digits[:2]}.{digits[2:]}")
+    digits = str(above).removeprefix("p")
+    if digits.isdecimal() and digits.startswith("99"):  # p999 is 99.9
+        digits = f"{digits[:2]}.{digits[2:]}"
+    share = float(digits)
     if not 0 < share < 100:
         raise unknown("percentile", str(above), ())
     plan = on._planned(what._name, what._text, what._requests, what._settings, seed, None)

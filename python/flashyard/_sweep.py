@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Optional, Union
 
 from . import _core
 from ._device import Device
-from ._keys import text_of, unknown
+from ._keys import merged, text_of, unknown
 from ._run import DeviceLike, Progress, WorkloadLike, _as_device, _as_workload, _progress
 from ._workload import Workload
 from .errors import ConfigError, SimError
@@ -49,17 +49,19 @@ class _Spec(NamedTuple):
 
     def of(self, points: Sequence[_Point]) -> _core.Sweep:
         """The sweep of these points, as the text of a sweep file."""
-        varied = {name for point in points for name in point}
         lines = [f"seeds = {json.dumps(self.seeds)}"]
-        named = {"device": self.device.name, "workload": self.workload.name}
-        lines += [f"{k} = {json.dumps(v)}" for k, v in named.items() if k not in varied]
-        settings = [*self.device._settings, *self.workload._settings]
-        lines.append(f"set = {json.dumps(settings)}")
-        for point in points:
-            keys = [f"{key}={value}" for key, value in point.items() if key not in _NAMES]
-            names = [f"{name} = {json.dumps(point[name])}" for name in _NAMES if name in point]
-            if point:
-                lines += ["[[point]]", *names, f"set = {json.dumps(keys)}"]
+        pairs: dict[tuple[str, str], None] = {}
+        for point in points or [{}]:
+            device = point.get("device", self.device.name)
+            workload = point.get("workload", self.workload.name)
+            pairs[device, workload] = None
+            # Settings of the device or the workload are not for another one that a point names.
+            keys = [] if "device" in point else list(self.device._settings)
+            keys += [] if "workload" in point else self.workload._settings
+            keys += [f"{key}={value}" for key, value in point.items() if key not in _NAMES]
+            lines.append("[[point]]")
+            lines += [f"device = {json.dumps(device)}", f"workload = {json.dumps(workload)}"]
+            lines.append(f"set = {json.dumps(list(merged((), keys)))}")
         return _core.Sweep(
             self.device.name,
             self.device._text,
@@ -67,6 +69,7 @@ class _Spec(NamedTuple):
             self.workload._text,
             self.workload._requests,
             self.device._parts(),
+            list(pairs),
             "\n".join(lines) + "\n",
             self.check,
             _core.__file__,

@@ -53,6 +53,9 @@ pub(crate) fn texts(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<String
 
 /// Whether a column has texts.
 pub(crate) fn has_texts(name: &str, given: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if given.is_instance_of::<PyTuple>() {
+        return Ok(false);
+    }
     let found = arrays(name, given)?;
     Ok(found.first().is_some_and(|array| {
         let mut of = array.data_type();

@@ -8,7 +8,6 @@ use crate::table::{ArrowRows, Table, Texts};
 use crate::worker::{Teller, away};
 use anyhow::Result;
 use flashyard_run::logs::Rows;
-use flashyard_run::plan::Base;
 use flashyard_run::points;
 use flashyard_run::sweep::Runner;
 use flashyard_run::sweep::file::Sweep as File;
@@ -49,9 +48,10 @@ impl Row<'_> {
 
 #[pymethods]
 impl Sweep {
-    /// A sweep of the text of a sweep file that names this device and this workload.
+    /// A sweep of the text of a sweep file. Names of this device and this workload stand for what is
+    /// given here; `pairs` are the devices and workloads that its points name together.
     #[new]
-    #[pyo3(signature = (device, device_text, workload, workload_text, requests, parts, text, check, program, memory_mib))]
+    #[pyo3(signature = (device, device_text, workload, workload_text, requests, parts, pairs, text, check, program, memory_mib))]
     #[expect(clippy::too_many_arguments, reason = "the Python half gives them by name")]
     fn new(
         py: Python<'_>,
@@ -61,6 +61,7 @@ impl Sweep {
         workload_text: Option<&str>,
         requests: Option<&Requests>,
         parts: Option<&Parts>,
+        pairs: Vec<(String, String)>,
         text: &str,
         check: bool,
         program: PathBuf,
@@ -68,11 +69,18 @@ impl Sweep {
     ) -> PyResult<Self> {
         let place = "the sweep".to_string();
         let own = parts.map_or_else(OwnParts::default, |parts| parts.0.clone());
-        let device = (device, device_text);
+        let of_pair = |(on, what): (String, String)| {
+            let device_text = device_text.filter(|_| on == device);
+            let own = what == workload;
+            let text = workload_text.filter(|_| own);
+            let requests = requests.filter(|_| own);
+            let base = base((&on, device_text), (Some(&what), text), requests, parts)?;
+            anyhow::Ok((on, what, base))
+        };
         let made = py.detach(|| {
             let file = File::parse(&place, text)?;
-            let given: Base = base(device, (Some(workload), workload_text), requests, parts)?;
-            let (program, given) = (Some(program), Some(given));
+            let given = pairs.into_iter().map(of_pair).collect::<Result<_>>()?;
+            let program = Some(program);
             let asked = Asked { place, check, memory_mib, program, given, ..Asked::default() };
             anyhow::Ok(Self { file, asked, own })
         });

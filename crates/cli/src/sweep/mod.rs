@@ -51,7 +51,7 @@ pub(crate) fn run(args: &SweepArgs, own: &OwnParts) -> Result<()> {
         memory_mib: args.memory,
         microcode: args.microcode.clone(),
         program: Some(program),
-        given: None,
+        given: Vec::new(),
     };
     let mut planner = Planner::new(sweep, &asked, own.clone())?;
     let place = match &args.shards.journal {

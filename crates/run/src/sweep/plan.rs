@@ -67,8 +67,9 @@ pub struct Asked {
     /// The file of the program that runs the sweep: another one gives runs other names. None:
     /// runs are named by the version alone.
     pub program: Option<PathBuf>,
-    /// The device and the workload that the file names, where no name finds them.
-    pub given: Option<Base>,
+    /// Devices and workloads that names of the file or of its points stand for, where no name would
+    /// find them: the two names, and what they are.
+    pub given: Vec<(String, String, Base)>,
 }
 
 /// Makes runs of points.
@@ -128,9 +129,8 @@ impl<'a> Planner<'a> {
             program += &of_file(microcode)?;
         }
         let (bases, files) = (Bases::new(own), BTreeMap::new());
-        if let Some(given) = &asked.given {
-            let names = [&input.device, &input.workload].map(|name| name.as_deref().unwrap_or(""));
-            bases.add(names[0], names[1], given.clone());
+        for (device, workload, base) in &asked.given {
+            bases.add(device, workload, base.clone());
         }
         let (largest, varied) = (Largest::default(), Varied::default());
         Ok(Self {

@@ -1,0 +1,122 @@
+"""Sessions: the caller owns the clock."""
+
+import json
+import random
+
+import pytest
+
+import flashyard as fy
+
+
+def _requests(count: int, capacity: int) -> list[tuple[int, str, int, int]]:
+    draw = random.Random(7)
+    units = capacity // 4096
+    ops = ["read"] * 6 + ["write"] * 3 + ["trim"]
+    return [
+        (2_000 * number, draw.choice(ops), 4096 * draw.randrange(units), 4096)
+        for number in range(count)
+    ]
+
+
+@pytest.mark.parametrize("device", ["embedded-2x2", "nvme-tlc", "wd1600bekt"])
+@pytest.mark.parametrize("way", ["ahead", "step by step", "as columns"])
+def test_a_session_gives_the_report_of_a_trace(device: str, way: str) -> None:
+    session = fy.Session(device)
+    requests = _requests(400, session.capacity)
+    names = ("at_ns", "op", "offset", "nbytes")
+    columns = {name: list(values) for name, values in zip(names, zip(*requests))}
+    if way == "as columns":
+        assert session.submit_all(columns) == (0, 400)
+    else:
+        for number, (at_ns, op, offset, nbytes) in enumerate(requests):
+            assert session.submit(at_ns, op, offset, nbytes) == number
+            if way == "step by step":
+                session.advance(at_ns)
+    session.close()
+    session.advance()
+    found = json.loads(session.finish().json)
+    wanted = json.loads(fy.run(device, fy.requests(columns)).json)
+    for name in ("latency_ns", "energy_pj", "flash"):
+        assert found[name] == wanted[name], name
+
+
+def test_a_completion_explains_its_latency() -> None:
+    session = fy.Session("nvme-tlc")
+    assert session.submit(1_000, "read", 0, 8192) == 0
+    assert session.next_event() is not None and session.outstanding == 1
+    (over,) = session.advance_to_completion()
+    assert over.id == 0 and over.at_ns == session.now_ns
+    assert over.latency_ns == over.at_ns - 1_000 == sum(over.parts.values())
+    assert session.outstanding == 0 and session.advance() == []
+
+
+def test_a_closed_loop_by_hand() -> None:
+    session = fy.Session("nvme-tlc")
+    at_ns = 0
+    for number in range(20):
+        session.submit(at_ns, "read", 4096 * 1_000 * number, 4096)
+        (over,) = session.advance_to_completion()
+        assert over.latency_ns == over.at_ns - at_ns
+        at_ns = over.at_ns
+    assert session.finish()["read.count"] == 20
+
+
+def test_completions_as_a_table_are_those_of_the_list() -> None:
+    one, other = fy.Session("nvme-tlc"), fy.Session("nvme-tlc")
+    requests = _requests(300, one.capacity)
+    for request in requests:
+        one.submit(*request)
+        other.submit(*request)
+    table, listed = one.advance_table(), other.advance()
+    assert table["id"] == [over.id for over in listed]
+    assert table["latency_ns"] == [over.latency_ns for over in listed]
+    parts = [name for name in table.column_names if name.startswith("part_")]
+    assert [sum(row) for row in zip(*(table[name] for name in parts))] == table["latency_ns"]
+
+
+def test_a_fork_goes_on_by_itself() -> None:
+    session = fy.Session("nvme-tlc")
+    for request in _requests(100, session.capacity):
+        session.submit(*request)
+    session.advance(100_000)
+    copy = session.fork()
+    ends = [(over.id, over.at_ns) for over in session.advance()]
+    assert [(over.id, over.at_ns) for over in copy.advance()] == ends
+    copy.submit(copy.now_ns, "read", 0, 4096)
+    assert (session.outstanding, copy.outstanding) == (0, 1)
+
+
+def test_figures_at_any_instant() -> None:
+    session = fy.Session("embedded-2x2")
+    session.submit(0, "write", 0, 65_536)
+    session.submit(0, "read", 0, 4096)
+    session.advance()
+    figures = session.figures()
+    assert (figures["written_bytes"], figures["read_bytes"]) == (65_536, 4096)
+    assert figures["operations_pj"] > 0  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("request_", "reason"),
+    [
+        ((0, "read", 0, 4096), "past"),
+        ((10_000_000, "read", 2**50, 4096), "range"),
+    ],
+)
+def test_refusals_have_a_reason(request_: tuple[int, str, int, int], reason: str) -> None:
+    session = fy.Session("nvme-tlc")
+    session.submit(0, "read", 0, 4096)
+    session.advance()
+    with pytest.raises(fy.Refused) as caught:
+        session.submit(*request_)
+    assert caught.value.reason == reason
+
+
+def test_an_ended_session_says_so() -> None:
+    session = fy.Session("nvme-tlc")
+    session.submit(0, "read", 0, 4096)
+    session.finish()
+    with pytest.raises(fy.SimError, match="ended"):
+        session.submit(0, "read", 0, 4096)
+    with pytest.raises(fy.ConfigError, match="reed"):
+        fy.Session("nvme-tlc").submit(0, "reed", 0, 4096)

@@ -1,0 +1,136 @@
+"""Columns from and to other packages."""
+
+import array
+import pickle
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import flashyard as fy
+
+_ROWS = 1_000
+
+
+def _result() -> fy.Result:
+    return fy.run("nvme-tlc", fy.workload("mixed-70-30", requests=_ROWS), log=True)
+
+
+def test_other_packages_take_a_table_as_it_is() -> None:
+    log = _result().requests
+    assert log is not None
+    latency = log["latency_ns"]
+    assert pl.DataFrame(log)["latency_ns"].to_list() == latency
+    assert pd.DataFrame.from_arrow(log)["latency_ns"].tolist() == latency
+    arrow = pa.table(log)
+    assert arrow["latency_ns"].to_pylist() == latency
+    assert arrow["op"].to_pylist() == log["op"]
+    relation = duckdb.sql("select sum(latency_ns) from arrow")
+    assert relation is not None and relation.fetchall() == [(sum(latency),)]
+    assert arrow.schema.field("latency_ns").metadata[b"unit"] == b"ns"
+
+
+def test_no_value_is_copied() -> None:
+    log = _result().requests
+    one = pa.table(log)["latency_ns"].chunk(0).buffers()[1].address
+    other = pl.DataFrame(log)["latency_ns"].to_arrow()
+    assert pa.table(log)["latency_ns"].chunk(0).buffers()[1].address == one
+    assert other.buffers()[1].address == one
+
+
+def _columns(make: object) -> dict[str, Any]:
+    of = make
+    return {
+        "at_ns": of([0, 5_000, 9_000]),  # type: ignore[operator]
+        "offset": of([4096, 8192, 0]),  # type: ignore[operator]
+        "nbytes": of([4096, 8192, 0]),  # type: ignore[operator]
+    }
+
+
+_OPS = ["read", "write", "flush"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        list,
+        np.array,
+        lambda values: np.array(values, dtype=np.uint32),
+        lambda values: np.array(values, dtype=np.int16),
+        pd.Series,
+        pl.Series,
+        pa.array,
+        lambda values: pa.chunked_array([values[:1], values[1:]]),
+        lambda values: array.array("q", values),
+    ],
+)
+def test_columns_of_all_kinds_are_the_same_requests(make: object) -> None:
+    ops = [
+        _OPS,
+        np.array(_OPS),
+        pd.Series(_OPS),
+        pl.Series(_OPS),
+        pl.Series(_OPS, dtype=pl.Categorical),
+        pa.array(_OPS),
+        pa.array(_OPS).dictionary_encode(),
+        np.array([0, 1, 3], dtype=np.uint8),
+    ]
+    wanted = fy.requests(
+        at_ns=[0, 5_000, 9_000], op=_OPS, offset=[4096, 8192, 0], nbytes=[4096, 8192, 0]
+    )
+    for op in ops:
+        assert fy.requests(op=op, **_columns(make)) == wanted
+    assert pickle.loads(pickle.dumps(wanted)) == wanted
+
+
+@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame, pa.table])
+def test_tables_give_their_columns(make: object) -> None:
+    table = make({"op": _OPS, **_columns(list)})  # type: ignore[operator]
+    assert fy.requests(table) == fy.requests(op=_OPS, **_columns(list))
+
+
+def test_a_log_is_a_workload_again() -> None:
+    first = _result()
+    log = pl.DataFrame(first.requests).sort("order")
+    again = fy.requests(
+        at_ns=log["arrival_ns"],
+        op=log["op"],
+        offset=log["first_sector"] * 512,
+        nbytes=log["sectors"] * 512,
+    )
+    second = fy.run("nvme-tlc", again, log=True)
+    assert second.requests is not None
+    assert pl.DataFrame(second.requests).sort("order").equals(log)
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        ({"at_ns": [0, 5, 3]}, "request 2: at_ns is 3, and that of the one before is 5"),
+        ({"offset": [0, 100, 0]}, "request 1: offset 100"),
+        ({"nbytes": [0, 4096, 4096]}, "request 0: it has no bytes"),
+        ({"nbytes": [4096, 4096]}, "nbytes: 2 values for 3 requests"),
+        ({"op": ["read", "reed", "read"]}, '"reed" is no operation'),
+        ({"op": [0, 1, 4]}, "op: 4: there are 0 to 3"),
+        ({"offset": [-512, 0, 0]}, "offset: a value is negative"),
+        ({"offset": pl.Series([0, None, 0])}, "offset: a value is missing"),
+        ({"offset": np.array([0.5, 1, 2])}, "offset: whole numbers are needed"),
+        ({"offset": pa.array([0.5, 1, 2])}, "offset: whole numbers are needed"),
+        ({"stream": 70_000}, "stream 70000"),
+        ({"flags": 9}, "flags: there are 1"),
+    ],
+)
+def test_wrong_columns_are_refused(columns: dict[str, Any], says: str) -> None:
+    given: dict[str, Any] = {"at_ns": [0, 5, 9], "op": "read", "offset": 0, "nbytes": 4096}
+    with pytest.raises(fy.ConfigError) as caught:
+        fy.requests(**{**given, **columns})
+    assert says in str(caught.value)
+
+
+def test_a_missing_column_is_named() -> None:
+    with pytest.raises(fy.ConfigError, match="offset"):
+        fy.requests({"at_ns": [0], "op": ["read"], "nbytes": [512]})
