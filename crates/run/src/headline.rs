@@ -54,11 +54,16 @@ impl Headline {
         }
     }
 
-    /// The same of a stream: latencies, and requests a second.
+    /// Whether streams have it: latencies, and requests a second.
+    pub fn is_of_streams(&self) -> bool {
+        matches!(self.of, Of::Latency(..)) || self.name == "iops"
+    }
+
+    /// The same of a stream, if streams have it.
     pub fn of_stream(&self, report: &StreamReport) -> Option<f64> {
         match self.of {
             Of::Latency(class, of) => of(&report.latency_ns[class]),
-            Of::Report(_) => report.iops.filter(|_| self.name == "iops"),
+            Of::Report(_) => report.iops.filter(|_| self.is_of_streams()),
         }
         .map(|value| self.in_unit(value))
         .filter(|value| value.is_finite())
@@ -106,6 +111,11 @@ impl Headline {
 
 /// Every figure, in the order of columns.
 pub static ALL: LazyLock<Vec<Headline>> = LazyLock::new(|| latencies().chain(others()).collect());
+
+/// The figures that streams have, in the order of columns.
+pub fn of_streams() -> impl Iterator<Item = &'static Headline> {
+    ALL.iter().filter(|headline| headline.is_of_streams())
+}
 
 /// The figure of this name, which there is.
 pub fn named(name: &str) -> &'static Headline {
