@@ -262,7 +262,7 @@ def _distribute(
 ) -> None:
     """Runs what the folder lacks on an executor."""
     names = whole.names()
-    have = set(whole.finished(folder))
+    have = set(_core.finished(folder))
     total = sum(map(len, names))
     missing = [
         (point, runs) for point, runs in zip(points, names) if any(run not in have for run in runs)
@@ -310,7 +310,7 @@ def _distribute(
     finally:
         for future in waiting:
             future.cancel()
-    if total and over == total and not have and not whole.finished(folder):
+    if total and over == total and not have and not _core.finished(folder):
         raise SimError(
             "no run came back under its name: the workers run another build of flashyard; install "
             "the same wheel everywhere"

@@ -29,7 +29,7 @@ mod _core {
     #[pymodule_export]
     use super::session::{Completion, Session, parts};
     #[pymodule_export]
-    use super::sweep::Sweep;
+    use super::sweep::{Sweep, finished};
     #[pymodule_export]
     use super::table::Table;
     #[pymodule_export]

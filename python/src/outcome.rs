@@ -12,6 +12,9 @@ use flashyard_sim::observe::Shared;
 use flashyard_sim::report::Report;
 use pyo3::prelude::*;
 
+/// Figures by name; `None` where there is no such figure.
+type Figures = Vec<(String, Option<f64>)>;
+
 /// What a run found: the JSON contract, its figures, and its tables.
 #[pyclass(frozen, module = "flashyard._core", get_all)]
 #[derive(Debug)]
@@ -19,9 +22,9 @@ pub(crate) struct Outcome {
     /// The run as `flashyard run --json` prints it.
     json: String,
     /// Figures by name; `None` where the run has no such figure.
-    figures: Vec<(String, Option<f64>)>,
+    figures: Figures,
     /// Figures of each stream, where there are several.
-    streams: Vec<(String, Vec<(String, Option<f64>)>)>,
+    streams: Vec<(String, Figures)>,
     /// The request log.
     requests: Option<Table>,
     /// The command log.
@@ -37,7 +40,7 @@ pub(crate) fn text(object: &serde_json::Value) -> PyResult<String> {
 }
 
 /// The figures of a report by name.
-pub(crate) fn figures(report: &Report) -> Vec<(String, Option<f64>)> {
+pub(crate) fn figures(report: &Report) -> Figures {
     let of = |figure: &headline::Headline| (figure.name.clone(), figure.value(report));
     headline::ALL.iter().map(of).collect()
 }
@@ -62,7 +65,8 @@ impl Outcome {
         commands: Option<Shared<ArrowRows>>,
     ) -> PyResult<Self> {
         let streams = report.streams.iter().map(|(name, stream)| {
-            let of = |one: &headline::Headline| Some((one.name.clone(), Some(one.of_stream(stream)?)));
+            let of =
+                |one: &headline::Headline| Some((one.name.clone(), Some(one.of_stream(stream)?)));
             (name.clone(), headline::ALL.iter().filter_map(of).collect())
         });
         Ok(Self {

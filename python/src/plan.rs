@@ -125,7 +125,6 @@ impl Plan {
 
     /// Runs it. `requests` and `commands` say whether these logs are kept; `command` are the
     /// arguments of `flashyard` that do the same, for the provenance.
-    #[expect(clippy::too_many_arguments, reason = "the Python half gives them by name")]
     fn run(
         &self,
         py: Python<'_>,
@@ -225,9 +224,17 @@ fn rows(
         for key in listed {
             let name = format!("{section}.{}", key.name);
             let value = values.shown(&section, key.name).unwrap_or_default();
-            let default = defaults.and_then(|all| all.shown(&section, key.name)).unwrap_or_default();
+            let default =
+                defaults.and_then(|all| all.shown(&section, key.name)).unwrap_or_default();
             let kind = describe(&key.kind);
-            rows.push((name, key.doc.trim().to_string(), kind, value, default, key.source.to_string()));
+            rows.push((
+                name,
+                key.doc.trim().to_string(),
+                kind,
+                value,
+                default,
+                key.source.to_string(),
+            ));
         }
     }
     rows

@@ -68,7 +68,8 @@ fn operations(given: &Bound<'_, PyAny>) -> PyResult<Values<RequestOp>> {
         Err(_) if has_texts("op", given)? => texts("op", given)?,
         Err(_) => {
             let codes = whole_numbers("op", given)?;
-            let known = |code: u64| usize::try_from(code).ok().and_then(|op| RequestOp::ALL.get(op));
+            let known =
+                |code: u64| usize::try_from(code).ok().and_then(|op| RequestOp::ALL.get(op));
             let of = |code: u64| {
                 known(code).copied().ok_or_else(|| wrong(format!("op: {code}: there are 0 to 3")))
             };
@@ -98,7 +99,8 @@ pub(crate) fn request(
     let stream = u16::try_from(stream)
         .map_err(|_| fail(format!("stream {stream}: there are 0 to 65,535")))?;
     let flags = u8::try_from(flags).ok().and_then(Flags::from_bits);
-    let flags = flags.ok_or_else(|| fail("flags: there are 1 (FUA), 2 (preflush), 4 (zeroes)".to_string()))?;
+    let flags = flags
+        .ok_or_else(|| fail("flags: there are 1 (FUA), 2 (preflush), 4 (zeroes)".to_string()))?;
     Ok(Request::new(op, offset / SECTOR, sectors)
         .at(Time::from_ns(at_ns))
         .of_stream(stream)

@@ -126,7 +126,9 @@ impl Session {
                             count += 1;
                             continue;
                         }
-                        session.advance(until, Stop::AtCompletion).map_err(|e| failed(e.to_string()))?;
+                        session
+                            .advance(until, Stop::AtCompletion)
+                            .map_err(|e| failed(e.to_string()))?;
                         if !session.has_completions() {
                             return Ok(true);
                         }

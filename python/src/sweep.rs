@@ -12,11 +12,12 @@ use flashyard_run::points;
 use flashyard_run::sweep::Runner;
 use flashyard_run::sweep::file::Sweep as File;
 use flashyard_run::sweep::journal::{Found, Journal, Place};
-use flashyard_run::sweep::plan::{Asked, Name, Planned, Planner};
+use flashyard_run::sweep::plan::{Asked, Planned, Planner};
 use flashyard_run::table::{Cell, Field, Kind};
-use flashyard_run::{hash, headline};
+use flashyard_run::{hash, headline, verdict};
 use flashyard_sim::own::OwnParts;
 use pyo3::prelude::*;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// A sweep, checked but for its points.
@@ -91,16 +92,9 @@ impl Sweep {
     fn names(&self, py: Python<'_>) -> PyResult<Vec<Vec<String>>> {
         away(py, None, |_| {
             let mut planner = self.planner()?;
-            let hex = |planned: Planned| planned.names().iter().map(|name| hash::hex(name)).collect();
+            let hex =
+                |planned: Planned| planned.names().iter().map(|name| hash::hex(name)).collect();
             self.file.points.iter().map(|point| planner.plan(point).map(hex)).collect()
-        })
-    }
-
-    /// The names of the runs that the journals of a folder have.
-    fn finished(&self, py: Python<'_>, folder: PathBuf) -> PyResult<Vec<String>> {
-        away(py, None, |_| {
-            let journal = Journal::look(&Place::folder(&folder, "none", None))?;
-            Ok(journal.names().map(|name| hash::hex(name)).collect())
         })
     }
 
@@ -140,6 +134,15 @@ impl Sweep {
             table(&planner, &planned, &journal, &keys)
         })
     }
+}
+
+/// The names of the runs that the journals of a folder have.
+#[pyfunction]
+pub(crate) fn finished(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<String>> {
+    away(py, None, |_| {
+        let journal = Journal::look(&Place::folder(&folder, "none", None))?;
+        Ok(journal.names().map(|name| hash::hex(name)).collect())
+    })
 }
 
 impl Sweep {
@@ -185,6 +188,49 @@ const FIRST: [Field; 4] = [
     Field::new("seed", Kind::Count, "", "seed of the run; empty where nothing is drawn"),
 ];
 
+/// The rows of all points, in their order.
+fn rows<'a>(planner: &Planner<'_>, planned: &'a [Planned], journal: &'a Journal) -> Vec<Row<'a>> {
+    let mut rows = Vec::new();
+    for (point, planned) in planned.iter().enumerate() {
+        match &planned.runs {
+            Ok(runs) => {
+                for (place, name) in runs.names.iter().enumerate() {
+                    let seed = planner.seed(runs, place);
+                    rows.push(Row { point, planned, seed, found: journal.found(name) });
+                }
+            }
+            Err(_) => rows.push(Row { point, planned, seed: None, found: None }),
+        }
+    }
+    rows
+}
+
+/// What a point is: its device, its workload, and its values of the keys that the sweep varies.
+struct About {
+    names: [String; 2],
+    values: Vec<String>,
+}
+
+/// The columns: those of keys of these kinds, figures, and figures of streams.
+fn fields(keys: &[String], kinds: &[Kind], streams: &BTreeSet<&String>) -> Vec<Field> {
+    let mut fields = FIRST.to_vec();
+    for (key, kind) in keys.iter().zip(kinds) {
+        fields.push(Field::owned(key, *kind, "", "setting that the sweep varies (docs/KEYS.md)"));
+    }
+    let figure = |of: &headline::Headline| Field::owned(&of.name, Kind::Number, of.unit, &of.what);
+    fields.extend(headline::ALL.iter().map(figure));
+    for stream in streams {
+        for of in headline::of_streams() {
+            let what = format!("of the stream {stream}: {}", of.what);
+            let name = format!("stream.{stream}.{}", of.name);
+            fields.push(Field::owned(&name, Kind::Number, of.unit, &what));
+        }
+    }
+    fields.push(Field::new("warnings", Kind::Text, "", "what makes figures misleading"));
+    fields.push(Field::new("failed", Kind::Text, "", "why the run has no figures"));
+    fields
+}
+
 /// A row a run.
 fn table(
     planner: &Planner<'_>,
@@ -192,61 +238,57 @@ fn table(
     journal: &Journal,
     keys: &[String],
 ) -> Result<Table> {
-    let mut rows = Vec::new();
-    for (point, planned) in planned.iter().enumerate() {
-        let of = |found: Option<&Name>| found.and_then(|name| journal.found(name));
-        match &planned.runs {
-            Ok(runs) => {
-                for (place, name) in runs.names.iter().enumerate() {
-                    let seed = planner.seed(runs, place);
-                    rows.push(Row { point, planned, seed, found: of(Some(name)) });
-                }
-            }
-            Err(_) => rows.push(Row { point, planned, seed: None, found: None }),
-        }
-    }
-    let mut texts: Vec<[String; 2]> = Vec::new();
-    let mut values: Vec<Vec<String>> = Vec::new();
+    let rows = rows(planner, planned, journal);
+    let mut points: Vec<About> = Vec::new();
     for planned in planned {
         let inputs = planner.inputs(&planned.point)?;
-        texts.push([inputs.device_name.clone(), inputs.workload_name().to_string()]);
+        let names = [inputs.device_name.clone(), inputs.workload_name().to_string()];
         let value = |key: &String| points::value(&inputs, &planned.point, key);
-        values.push(keys.iter().map(value).collect());
+        points.push(About { names, values: keys.iter().map(value).collect() });
     }
-    let kinds: Vec<Kind> = (0..keys.len()).map(|key| kind(&values, key)).collect();
-    let mut fields = FIRST.to_vec();
-    for (key, kind) in keys.iter().zip(&kinds) {
-        fields.push(Field::owned(key, *kind, "", "setting that the sweep varies (docs/KEYS.md)"));
-    }
-    let figure = |of: &headline::Headline| Field::owned(&of.name, Kind::Number, of.unit, &of.what);
-    fields.extend(headline::ALL.iter().map(figure));
-    fields.push(Field::new("warnings", Kind::Text, "", "what makes figures misleading"));
-    fields.push(Field::new("failed", Kind::Text, "", "why the run has no figures"));
-    let mut table = ArrowRows::new(&fields, Texts::Many);
+    let kinds: Vec<Kind> = (0..keys.len()).map(|key| kind(&points, key)).collect();
+    let streams = rows.iter().filter_map(|row| row.found);
+    let streams: BTreeSet<&String> = streams.flat_map(|found| found.streams.keys()).collect();
+    let mut table = ArrowRows::new(&fields(keys, &kinds, &streams), Texts::Many);
     for row in &rows {
-        let [device, workload] = &texts[row.point];
-        let first: [Cell<'_>; 4] = [
-            (row.point as u64).into(),
-            Cell::Text(device),
-            Cell::Text(workload),
-            Cell::of(row.seed),
-        ];
-        let of_keys = values[row.point].iter().zip(&kinds).map(|(text, kind)| cell(text, *kind));
-        let figures = (0..headline::ALL.len()).map(|place| {
-            let value = row.found.and_then(|found| found.values.get(place).copied().flatten());
-            value.map_or(Cell::Nothing, Cell::Number)
-        });
-        let warnings = row.found.map(|found| found.warnings.join("; "));
-        let warnings = warnings.as_deref().filter(|text| !text.is_empty());
-        let last = [warnings, row.failed()].map(|text| text.map_or(Cell::Nothing, Cell::Text));
-        table.row(first.into_iter().chain(of_keys).chain(figures).chain(last));
+        add(&mut table, row, &points[row.point], &kinds, &streams);
     }
     table.finish().map_err(anyhow::Error::msg)
 }
 
+fn add(
+    table: &mut ArrowRows,
+    row: &Row<'_>,
+    point: &About,
+    kinds: &[Kind],
+    streams: &BTreeSet<&String>,
+) {
+    let number = |value: Option<f64>| value.map_or(Cell::Nothing, Cell::Number);
+    let [device, workload] = &point.names;
+    let first: [Cell<'_>; 4] =
+        [(row.point as u64).into(), Cell::Text(device), Cell::Text(workload), Cell::of(row.seed)];
+    let of_keys = point.values.iter().zip(kinds).map(|(text, kind)| cell(text, *kind));
+    let figures = (0..headline::ALL.len()).map(|place| {
+        number(row.found.and_then(|found| found.values.get(place).copied().flatten()))
+    });
+    let of_streams = streams.iter().flat_map(|stream| {
+        let values = row.found.and_then(|found| found.streams.get(*stream));
+        (0..headline::of_streams().count()).map(move |place| {
+            number(values.and_then(|values| values.get(place).copied().flatten()))
+        })
+    });
+    let warnings = row.found.map(|found| {
+        let said = found.warnings.iter().map(|(what, how)| verdict::warning(what, how));
+        said.collect::<Vec<_>>().join("; ")
+    });
+    let warnings = warnings.as_deref().filter(|text| !text.is_empty());
+    let last = [warnings, row.failed()].map(|text| text.map_or(Cell::Nothing, Cell::Text));
+    table.row(first.into_iter().chain(of_keys).chain(figures).chain(of_streams).chain(last));
+}
+
 /// What the values of a key are: whole numbers, numbers, or texts.
-fn kind(values: &[Vec<String>], key: usize) -> Kind {
-    let mut all = values.iter().map(|point| &point[key]);
+fn kind(points: &[About], key: usize) -> Kind {
+    let mut all = points.iter().map(|point| &point.values[key]);
     if all.clone().all(|text| text.parse::<u32>().is_ok()) {
         return Kind::Count;
     }

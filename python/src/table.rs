@@ -16,7 +16,6 @@ use flashyard_run::table::{Cell, Field, Kind};
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Rows of a batch.
@@ -76,7 +75,7 @@ fn in_schema(field: &Field, texts: Texts) -> ArrowField {
     let about = about.into_iter().filter(|(_, text)| !text.is_empty());
     let about = about.map(|(name, text)| (name.to_string(), text.to_string()));
     ArrowField::new(field.name.to_string(), data_type(field.kind, texts), field.gaps)
-        .with_metadata(about.collect::<HashMap<_, _>>())
+        .with_metadata(about.collect())
 }
 
 impl ArrowRows {

@@ -43,7 +43,8 @@ pub(crate) fn note(seeds: usize) -> String {
 pub(crate) fn title(headline: &Headline) -> String {
     let name = headline.name.replace('.', "_").replace("p99", "p99.").replace("p99._", "p99_");
     let name = name.replace("mb_per_s", "rate").replace("j_per_gb", "energy per GB");
-    let words = ["_us", "_s", "_mj", "_w"].iter().find_map(|unit| name.strip_suffix(unit));
+    let words =
+        ["_us", "_s", "_mj", "_w", "_years"].iter().find_map(|unit| name.strip_suffix(unit));
     let words = words.unwrap_or(&name).replace('_', " ");
     headline.unit_in_name().map_or_else(|| words.clone(), |unit| format!("{words} ({unit})"))
 }

@@ -46,7 +46,7 @@ impl Headline {
         self.raw(report).map(|value| self.in_unit(value)).filter(|value| value.is_finite())
     }
 
-    /// The same in the unit of reports: ns, pJ, mW, J/MB, B/s, or a share.
+    /// The same in the unit of reports: ns, pJ, mW, J/MB, B/s, B, a share, or of years seconds.
     pub fn raw(&self, report: &Report) -> Option<f64> {
         match self.of {
             Of::Latency(class, of) => of(&report.latency_ns[class]),
@@ -54,11 +54,16 @@ impl Headline {
         }
     }
 
-    /// The same of a stream: latencies, and requests a second.
+    /// Whether streams have it: latencies, and requests a second.
+    pub fn is_of_streams(&self) -> bool {
+        matches!(self.of, Of::Latency(..)) || self.name == "iops"
+    }
+
+    /// The same of a stream, if streams have it.
     pub fn of_stream(&self, report: &StreamReport) -> Option<f64> {
         match self.of {
             Of::Latency(class, of) => of(&report.latency_ns[class]),
-            Of::Report(_) => report.iops.filter(|_| self.name == "iops"),
+            Of::Report(_) => report.iops.filter(|_| self.is_of_streams()),
         }
         .map(|value| self.in_unit(value))
         .filter(|value| value.is_finite())
@@ -72,6 +77,8 @@ impl Headline {
             "s" | "mJ" => value / 1e9,
             "%" => value * 100.0,
             "J/GB" => value * 1e3,
+            "TB" => value / 1e12,
+            "years" => value / YEAR_S,
             _ => value,
         }
     }
@@ -106,6 +113,11 @@ impl Headline {
 
 /// Every figure, in the order of columns.
 pub static ALL: LazyLock<Vec<Headline>> = LazyLock::new(|| latencies().chain(others()).collect());
+
+/// The figures that streams have, in the order of columns.
+pub fn of_streams() -> impl Iterator<Item = &'static Headline> {
+    ALL.iter().filter(|headline| headline.is_of_streams())
+}
 
 /// The figure of this name, which there is.
 pub fn named(name: &str) -> &'static Headline {
@@ -171,7 +183,7 @@ fn latencies() -> impl Iterator<Item = Headline> {
 type Other = (&'static str, &'static str, &'static str, Better, fn(&Report) -> Option<f64>);
 
 fn others() -> impl Iterator<Item = Headline> {
-    let all = [&OF_RATES[..], &OF_FLASH, &OF_ENERGY, &OF_VERDICT].concat();
+    let all = [&OF_RATES[..], &OF_FLASH, &OF_ENDURANCE, &OF_ENERGY, &OF_VERDICT].concat();
     all.into_iter().map(|(name, unit, what, better, of)| {
         let (name, what, of) = (name.to_string(), what.to_string(), Of::Report(of));
         Headline { name, unit, what, better, of }
@@ -270,6 +282,50 @@ const OF_FLASH: [Other; 22] = [
     ),
 ];
 
+const DAY_S: f64 = 86_400.0;
+
+/// Seconds of a year as data sheets have it.
+const YEAR_S: f64 = 365.0 * DAY_S;
+
+/// The years over which writes a day are stated. Source: data sheet of the Micron C400, which
+/// divides the total of bytes by 5 years of 365 days.
+const STATED_YEARS: f64 = 5.0;
+
+/// Bytes that the host may write at this write amplification until all blocks are worn out, if
+/// wear is even.
+fn bytes_to_write(report: &Report) -> Option<f64> {
+    let amplification = report.flash.write_amplification.filter(|one| *one > 0.0)?;
+    Some(report.wear.endurance?.flash_bytes / amplification)
+}
+
+/// The same as times that the whole capacity may be written in each day of these years.
+fn writes_a_day(report: &Report) -> Option<f64> {
+    let capacity = report.wear.endurance?.capacity_bytes as f64;
+    Some(bytes_to_write(report)? / capacity / (STATED_YEARS * YEAR_S / DAY_S))
+}
+
+/// The same as seconds of this load without a pause.
+fn seconds_to_write(report: &Report) -> Option<f64> {
+    let rate = report.throughput.write_bytes_per_s.filter(|rate| *rate > 0.0)?;
+    Some(bytes_to_write(report)? / rate)
+}
+
+const OF_ENDURANCE: [Other; 3] = [
+    ("tbw", "TB", "10^12 bytes that the host may write until blocks are worn out", More, |r| {
+        bytes_to_write(r)
+    }),
+    (
+        "dwpd",
+        "1/day",
+        "the same as writes of the whole capacity a day, for five years",
+        More,
+        |r| writes_a_day(r),
+    ),
+    ("life_years", "years", "the same as years of this load without a pause", More, |r| {
+        seconds_to_write(r)
+    }),
+];
+
 const OF_ENERGY: [Other; 4] = [
     ("energy_mj", "mJ", "all energy", Less, |r| count(r.energy_pj.total)),
     ("power_w", "W", "mean power until the end of all work", Less, |r| r.power.mean_mw),
@@ -357,5 +413,38 @@ mod tests {
         assert_eq!(shown("energy_mj", Some(3_970.0)), "3.97 J");
         assert_eq!(shown("mb_per_s", Some(0.0123)), "12.3 kB/s");
         assert_eq!(shown("wa", Some(1.5)), "1.5000");
+    }
+
+    /// Bytes of all blocks times the erases that a block bears, over the write amplification; the
+    /// capacity; five years of 365 days; the bytes that the host writes a second.
+    #[test]
+    fn endurance_is_that_of_its_formulas() {
+        let figures = |cycles: &str| {
+            let set =
+                ["pattern.requests=3000".to_string(), format!("nand.endurance_cycles={cycles}")];
+            let set = set.map(|text| ("--set", text));
+            let own = flashyard_sim::own::OwnParts::default();
+            let plan = crate::plan::Plan::load(own, "small-full", "random-write", &set).unwrap();
+            let outcome = plan.run(crate::simulate::Options::default()).unwrap();
+            let figures: std::collections::BTreeMap<_, _> = outcome.figures().collect();
+            (plan.settings().unwrap(), figures)
+        };
+        let (settings, found) = figures("3000");
+        let geometry = settings.geometry;
+        let bytes = geometry.units() as f64 * f64::from(geometry.unit_bytes());
+        let [wa, rate] = ["wa", "write_mb_per_s"].map(|name| found[name].unwrap());
+        let tbw = bytes * 3_000.0 / wa / 1e12;
+        let capacity_tb = settings.capacity_sectors() as f64 * 512.0 / 1e12;
+        let wanted = [
+            ("tbw", tbw),
+            ("dwpd", tbw / capacity_tb / 1_825.0),
+            ("life_years", tbw * 1e6 / rate / 86_400.0 / 365.0),
+        ];
+        for (name, wanted) in wanted {
+            let found = found[name].unwrap();
+            assert!((found - wanted).abs() <= 1e-12 * wanted, "{name}: {found}, {wanted}");
+        }
+        let (_, found) = figures("0");
+        assert!(wanted.iter().all(|(name, _)| found[name].is_none()), "blocks do not wear out");
     }
 }

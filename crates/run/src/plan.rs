@@ -401,9 +401,10 @@ impl Plan {
     /// or a path, or the text of a device file, which has line breaks or assignments.
     pub fn of_device(own: OwnParts, device: &str, set: &[(&str, String)]) -> Result<Self> {
         let is_text = device.contains(['\n', '=']);
-        let device = match is_text {
-            true => DeviceFrom::Text("the device", device),
-            false => DeviceFrom::Named(device),
+        let device = if is_text {
+            DeviceFrom::Text("the device", device)
+        } else {
+            DeviceFrom::Named(device)
         };
         Base::of(own, device, WorkloadFrom::Session)?.with(set)
     }

@@ -50,11 +50,13 @@ impl Field {
     }
 
     /// The same with a name of its own.
+    #[must_use]
     pub fn named(self, name: String) -> Self {
         Self { name: Cow::Owned(name), ..self }
     }
 
     /// The same field, without empty cells.
+    #[must_use]
     pub const fn whole(mut self) -> Self {
         self.gaps = false;
         self

@@ -31,8 +31,7 @@ struct Warning {
 
 impl Warning {
     fn sentence(&self) -> String {
-        let Self { what, how_much, .. } = self;
-        if how_much.is_empty() { what.clone() } else { format!("{what} ({how_much})") }
+        warning(&self.what, &self.how_much)
     }
 }
 
@@ -137,6 +136,17 @@ fn most_of(facts: &[Vec<Fact>], place: usize) -> &Fact {
 /// Warnings about one run, a sentence each.
 pub fn warnings(inputs: &Plan, report: &Report) -> Vec<String> {
     found(inputs, report).iter().map(Warning::sentence).collect()
+}
+
+/// Warnings about one run, each with the figure apart: what is wrong, and by how much as text,
+/// which is empty where there is no figure.
+pub fn warnings_apart(inputs: &Plan, report: &Report) -> Vec<(String, String)> {
+    found(inputs, report).into_iter().map(|one| (one.what, one.how_much)).collect()
+}
+
+/// A warning as a sentence.
+pub fn warning(what: &str, how_much: &str) -> String {
+    if how_much.is_empty() { what.to_string() } else { format!("{what} ({how_much})") }
 }
 
 /// A warning with the runs that it concerns.

@@ -23,11 +23,23 @@ pub(crate) struct Points<'a> {
     /// What varies: the names of keys.
     pub(crate) axes: Vec<String>,
     pub(crate) all: Vec<Point<'a>>,
+    pub(crate) order: Order,
+}
+
+/// What the page begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// The table, of a few runs.
+    TableFirst,
+    /// The plots: there may be hundreds of points.
+    PlotsFirst,
 }
 
 /// A run, or the mean of several.
 #[derive(Debug)]
 pub(crate) struct Point<'a> {
+    /// Its number in other files, and its warnings, if it has a number.
+    number: Option<(usize, String)>,
     /// Its value on each axis.
     pub(crate) values: Vec<String>,
     shown: Shown,
@@ -78,11 +90,16 @@ impl<'a> Point<'a> {
         });
         let distribution = &report.latency_buckets["all"];
         let distribution = Some(&distribution[..]).filter(|buckets| !buckets.is_empty());
-        Self { values, shown: Shown { latencies, others }, distribution }
+        Self { number: None, values, shown: Shown { latencies, others }, distribution }
     }
 
-    /// The mean of the runs of a point.
-    pub(crate) fn of_figures(values: Vec<String>, figures: &Figures) -> Self {
+    /// The mean of the runs of the point of this number, with the marks of its warnings.
+    pub(crate) fn of_figures(
+        number: usize,
+        marks: String,
+        values: Vec<String>,
+        figures: &Figures,
+    ) -> Self {
         let mean = |name: &str| headline::place(name).and_then(|place| summary(&figures[place]).0);
         let latencies = RequestOp::ALL.map(|op| {
             LATENCIES.map(|(.., end)| mean(&format!("{}.{end}", op.name())).map(|us| us * 1e3))
@@ -90,7 +107,8 @@ impl<'a> Point<'a> {
         let others = FIGURES.map(|(.., name, scale, _)| {
             mean(name).map(|value| value * scale).filter(|value| *value > 0.0)
         });
-        Self { values, shown: Shown { latencies, others }, distribution: None }
+        let (number, shown) = (Some((number, marks)), Shown { latencies, others });
+        Self { number, values, shown, distribution: None }
     }
 }
 
@@ -102,9 +120,19 @@ impl Points<'_> {
         page.command.clone_from(&self.command);
         page.verdict = Vec::from_iter((!self.verdict.is_empty()).then(|| sentence(&self.verdict)));
         page.warnings = self.warnings.iter().map(|line| sentence(line)).collect();
-        let mut section = Section { title: "Figures by run".to_string(), ..Section::default() };
-        section.tables.push(self.table());
-        page.push(section);
+        let title = match self.order {
+            Order::TableFirst => "Figures by run",
+            Order::PlotsFirst => "Figures by point",
+        };
+        let mut figures = Section { title: title.to_string(), ..Section::default() };
+        figures.tables.push(self.table());
+        let last = match self.order {
+            Order::TableFirst => {
+                page.push(figures);
+                None
+            }
+            Order::PlotsFirst => Some(figures),
+        };
         let mut latency = Section { title: "Latency".to_string(), ..Section::default() };
         for (place, (id, title, _)) in LATENCIES.into_iter().enumerate() {
             let plot = self.latencies(id, title, place);
@@ -128,6 +156,9 @@ impl Points<'_> {
             page.add(&mut rest, title, plot);
         }
         page.push(rest);
+        if let Some(figures) = last {
+            page.push(figures);
+        }
         page
     }
 
@@ -206,7 +237,9 @@ impl Points<'_> {
     }
 
     fn table(&self) -> Table {
-        let mut columns = self.axes.clone();
+        let is_numbered = self.all.iter().any(|point| point.number.is_some());
+        let mut columns = Vec::from_iter(is_numbered.then(|| "point".to_string()));
+        columns.extend(self.axes.iter().cloned());
         let known = |op: &RequestOp| {
             self.all.iter().any(|point| point.shown.latencies[*op as usize][0].is_some())
         };
@@ -216,8 +249,11 @@ impl Points<'_> {
             columns.extend(names);
         }
         columns.extend(["MB/s", "requests/s", "WA", "mW", "J/MB"].map(str::to_string));
+        columns.extend(is_numbered.then(|| "warnings".to_string()));
         let row = |point: &Point<'_>| {
-            let mut row = point.values.clone();
+            let mut row =
+                Vec::from_iter(point.number.as_ref().map(|(number, _)| number.to_string()));
+            row.extend(point.values.iter().cloned());
             let or_dash = |ns: Option<f64>| ns.map_or("-".to_string(), units::time);
             for class in &classes {
                 row.extend(point.shown.latencies[*class as usize].map(or_dash));
@@ -228,6 +264,7 @@ impl Points<'_> {
                 let cell = |value: f64| format!("{:.digits$}", value * scale);
                 row.push(value.map_or_else(|| "-".to_string(), cell));
             }
+            row.extend(point.number.as_ref().map(|(_, marks)| marks.clone()));
             row
         };
         let rows = self.all.iter().map(row).collect();

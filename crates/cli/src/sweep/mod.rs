@@ -1,9 +1,10 @@
 //! `flashyard sweep`: every point of a grid or a list, or the value of a key that meets a goal.
 //!
-//! `job` is what is asked for, `results` makes the table, `show` prints, `shards` ends a part of
-//! the runs or hands them over.
+//! `job` is what is asked for, `results` makes the table, `show` prints, `report` makes the page,
+//! `shards` ends a part of the runs or hands them over.
 
 mod job;
+mod report;
 mod results;
 mod shards;
 mod show;
@@ -13,10 +14,8 @@ use crate::columns::summary;
 use crate::interrupt;
 use crate::output::{print, remark, text::hanging};
 use crate::progress::Progress;
-use crate::report::points::{Point, Points};
 use anyhow::{Result, anyhow};
 use flashyard_run::error::wrong;
-use flashyard_run::points;
 use flashyard_run::points::axis::{Setting, label};
 use flashyard_run::sweep::Runner;
 use flashyard_run::sweep::file::{Goal, Sweep};
@@ -26,8 +25,7 @@ use flashyard_run::sweep::plan::{Asked, Name, Planned, Planner};
 use flashyard_sim::own::OwnParts;
 use job::{Job, stem};
 use results::Row;
-use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Runs `flashyard sweep`.
@@ -246,7 +244,7 @@ fn finish(job: &Job<'_>, planner: &Planner<'_>, rows: &[Row<'_>], goal: &str) ->
         text += &format!("\n{goal}");
     }
     if let Some(folder) = &args.report {
-        write_report(folder, sweep, args, rows)?;
+        report::write(folder, job, rows)?;
     }
     print(&text)?;
     remark(&format!("written: {}", names.join(", ")));
@@ -260,43 +258,4 @@ fn finish(job: &Job<'_>, planner: &Planner<'_>, rows: &[Row<'_>], goal: &str) ->
         0 => Ok(()),
         count => Err(anyhow!("{count} of {} points failed", rows.len())),
     }
-}
-
-/// Writes report.html: the points that did not fail.
-fn write_report(folder: &Path, sweep: &Sweep, args: &SweepArgs, rows: &[Row<'_>]) -> Result<()> {
-    let fine: Vec<&Row<'_>> = rows.iter().filter(|row| row.failed().is_none()).collect();
-    let axes = points::keys(fine.iter().map(|row| &row.planned.point[..]));
-    let value = |point: &[Setting], key: &String| {
-        let set = point.iter().find(|(known, _)| known == key);
-        set.map_or_else(|| "-".to_string(), |(_, value)| value.clone())
-    };
-    let point = |row: &&Row<'_>| {
-        let values = axes.iter().map(|key| value(&row.planned.point, key)).collect();
-        Point::of_figures(values, &row.figures())
-    };
-    let mut warnings: BTreeSet<&String> = BTreeSet::new();
-    for (_, found) in fine.iter().flat_map(|row| &row.found) {
-        warnings.extend(&found.warnings);
-    }
-    let failed = rows.len() - fine.len();
-    let of_seeds = match sweep.seeds.len() {
-        0 | 1 => String::new(),
-        seeds => format!(" Each is the mean of {seeds} seeds."),
-    };
-    let title = match sweep.file.title.as_str() {
-        "" => args.file.clone(),
-        title => title.to_string(),
-    };
-    let mut lead = vec![format!("{} points of {}.{of_seeds}", fine.len(), args.file)];
-    lead.extend((failed > 0).then(|| format!("{failed} more points failed.")));
-    let points = Points {
-        title,
-        lead,
-        verdict: String::new(),
-        warnings: warnings.into_iter().cloned().collect(),
-        command: format!("flashyard sweep {}", args.file),
-        all: fine.iter().map(point).collect(),
-        axes: axes.clone(),
-    };
-    points.page().write_alone(folder, "sweep", &Value::Null)
 }

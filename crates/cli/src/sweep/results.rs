@@ -8,11 +8,13 @@ use crate::output::parquet::{Note, all_settings, is_parquet};
 use crate::output::{WholeFile, remark};
 use anyhow::Result;
 use flashyard_run::error::{read_text, wrong};
-use flashyard_run::headline;
+use flashyard_run::headline::{self, Headline};
 use flashyard_run::points;
 use flashyard_run::sweep::file::Sweep;
 use flashyard_run::sweep::journal::Found;
 use flashyard_run::sweep::plan::{Planned, Planner};
+use flashyard_run::verdict;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// A point with the results of its runs, or one run alone.
@@ -64,10 +66,18 @@ impl Row<'_> {
         self.found.iter().map(one).collect()
     }
 
+    /// A figure of a stream of its runs, by its place among those that streams have; none of a run
+    /// without the stream.
+    fn of_stream(&self, stream: &str, place: usize) -> Vec<Option<f64>> {
+        let value = |found: &Found| found.streams.get(stream).and_then(|values| values[place]);
+        self.found.iter().map(|(_, found)| value(found)).collect()
+    }
+
     fn warnings(&self) -> Option<String> {
-        let mut all: Vec<&str> = Vec::new();
-        for warning in self.found.iter().flat_map(|(_, found)| &found.warnings) {
-            if !all.contains(&warning.as_str()) {
+        let mut all: Vec<String> = Vec::new();
+        for (what, how_much) in self.found.iter().flat_map(|(_, found)| &found.warnings) {
+            let warning = verdict::warning(what, how_much);
+            if !all.contains(&warning) {
                 all.push(warning);
             }
         }
@@ -148,19 +158,43 @@ impl<'a> Table<'a> {
         Ok(table)
     }
 
-    /// Means, with half of their confidence intervals where points have several runs.
+    /// The figures of runs, then those of each of several streams.
     fn figures(&mut self, rows: &[Row<'_>]) {
-        let several = rows.iter().any(|row| row.found.len() > 1);
         for (place, headline) in headline::ALL.iter().enumerate() {
-            let both: Vec<_> = rows.iter().map(|row| summary(&row.figure(place))).collect();
-            let means = both.iter().map(|(mean, _)| *mean).collect();
-            self.add(&headline.name, headline.unit, &headline.what, Cells::Number(means));
-            if several {
-                let halves = both.iter().map(|(_, half)| *half).collect();
-                let name = format!("{}_ci95", headline.name);
-                let what = "half of the 95 % confidence interval of the mean";
-                self.add(&name, headline.unit, what, Cells::Number(halves));
+            let means = rows.iter().map(|row| summary(&row.figure(place)));
+            self.means(rows, &headline.name, headline, &headline.what, means.collect());
+        }
+        let found = rows.iter().flat_map(|row| &row.found);
+        let streams: BTreeSet<&String> = found.flat_map(|(_, one)| one.streams.keys()).collect();
+        for stream in streams {
+            for (place, headline) in headline::of_streams().enumerate() {
+                let means: Vec<_> =
+                    rows.iter().map(|row| summary(&row.of_stream(stream, place))).collect();
+                // Without a request of its class it is a count of 0, or nothing.
+                if means.iter().any(|(mean, _)| mean.is_some_and(|mean| mean != 0.0)) {
+                    let name = format!("stream.{stream}.{}", headline.name);
+                    let what = format!("of the stream {stream}: {}", headline.what);
+                    self.means(rows, &name, headline, &what, means);
+                }
             }
+        }
+    }
+
+    /// Means, with half of their confidence intervals where points have several runs.
+    fn means(
+        &mut self,
+        rows: &[Row<'_>],
+        name: &str,
+        headline: &Headline,
+        what: &str,
+        both: Vec<(Option<f64>, Option<f64>)>,
+    ) {
+        let (means, halves) = both.into_iter().unzip();
+        self.add(name, headline.unit, what, Cells::Number(means));
+        if rows.iter().any(|row| row.found.len() > 1) {
+            let name = format!("{name}_ci95");
+            let what = "half of the 95 % confidence interval of the mean";
+            self.add(&name, headline.unit, what, Cells::Number(halves));
         }
     }
 

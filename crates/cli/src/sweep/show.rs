@@ -22,10 +22,7 @@ const ENDS: usize = 10;
 /// The table of points, and the best and the worst of them.
 pub(crate) fn points(sweep: &Sweep, planner: &Planner<'_>, rows: &[Row<'_>]) -> String {
     let fine: Vec<&Row<'_>> = rows.iter().filter(|row| row.failed().is_none()).collect();
-    let mut ranked: Vec<(f64, &Row<'_>)> =
-        fine.iter().filter_map(|row| Some((summary(&row.figure(sweep.rank)).0?, *row))).collect();
-    let more = headline::ALL[sweep.rank].better == Better::More;
-    ranked.sort_by(|(a, _), (b, _)| if more { b.total_cmp(a) } else { a.total_cmp(b) });
+    let ranked = ranked(sweep, &fine);
     let mut text =
         if sweep.file.title.is_empty() { String::new() } else { format!("{}\n", sweep.file.title) };
     text += &heading(planner, rows);
@@ -37,7 +34,7 @@ pub(crate) fn points(sweep: &Sweep, planner: &Planner<'_>, rows: &[Row<'_>]) -> 
     }
     if ranked.len() > 1 && sweep.goal.is_none() {
         text += "\n";
-        text += &best(sweep, &ranked);
+        text += &best(sweep, &ranked).map(|end| end.wrapped()).concat();
     }
     text
 }
@@ -149,36 +146,61 @@ fn by_column(planner: &Planner<'_>, keys: &[String], names: &[&str], rows: &[&Ro
     columns::table(&keys, names, &figures)
 }
 
+/// Points that have the figure of the rank, the best one first, with this figure.
+pub(super) fn ranked<'a>(sweep: &Sweep, rows: &[&'a Row<'a>]) -> Vec<(f64, &'a Row<'a>)> {
+    let known = |row: &&'a Row<'a>| Some((summary(&row.figure(sweep.rank)).0?, *row));
+    let mut ranked: Vec<(f64, &Row<'_>)> = rows.iter().filter_map(known).collect();
+    let more = headline::ALL[sweep.rank].better == Better::More;
+    ranked.sort_by(|(a, _), (b, _)| if more { b.total_cmp(a) } else { a.total_cmp(b) });
+    ranked
+}
+
+/// What is said of the first or the last point by rank.
+#[derive(Debug)]
+pub(super) struct Ranked {
+    line: String,
+    /// Its settings.
+    settings: String,
+    /// Whether it has warnings, in words.
+    warned: &'static str,
+}
+
 /// The first and the last point by rank.
-fn best(sweep: &Sweep, ranked: &[(f64, &Row<'_>)]) -> String {
+pub(super) fn best(sweep: &Sweep, ranked: &[(f64, &Row<'_>)]) -> [Ranked; 2] {
     let headline = &headline::ALL[sweep.rank];
     let words = match headline.better {
         Better::Neither => ["least", "most"],
         Better::Less | Better::More => ["best", "worst"],
     };
-    let ends = [ranked[0], ranked[ranked.len() - 1]];
-    let line = |(word, (value, row)): (&str, (f64, &Row<'_>))| {
-        let value = headline.show(Some(value));
-        let name = title(headline);
-        let line = format!("{word} {name}: {value}, point {}", row.number);
-        let settings = label(&row.planned.point);
+    let ends = [(words[0], ranked[0]), (words[1], ranked[ranked.len() - 1])];
+    ends.map(|(word, (value, row))| {
+        let (value, name) = (headline.show(Some(value)), title(headline));
         let warned = row.found.iter().any(|(_, found)| !found.warnings.is_empty());
-        let warned = if warned { "; it has warnings" } else { "" };
-        wrapped(&line, &settings, warned)
-    };
-    words.into_iter().zip(ends).map(line).collect()
+        Ranked {
+            line: format!("{word} {name}: {value}, point {}", row.number),
+            settings: label(&row.planned.point),
+            warned: if warned { "; it has warnings" } else { "" },
+        }
+    })
 }
 
-/// A line with its settings. If they do not fit, they follow on lines of their own.
-fn wrapped(line: &str, settings: &str, after: &str) -> String {
-    let all = format!("{line}: {settings}{after}\n");
-    if settings.is_empty() {
-        format!("{line}{after}\n")
-    } else if all.chars().count() <= WIDTH + 1 {
-        all
-    } else {
+impl Ranked {
+    /// In one line.
+    pub(super) fn line(&self) -> String {
+        let Self { line, settings, warned } = self;
+        let colon = if settings.is_empty() { "" } else { ": " };
+        format!("{line}{colon}{settings}{warned}")
+    }
+
+    /// In a line with its settings. If they do not fit, they follow on lines of their own.
+    fn wrapped(&self) -> String {
+        let Self { line, settings, warned } = self;
+        let all = self.line();
+        if settings.is_empty() || all.chars().count() <= WIDTH {
+            return all + "\n";
+        }
         let settings = settings.replace(' ', "\n    ");
-        format!("{line}{after}\n    {settings}\n")
+        format!("{line}{warned}\n    {settings}\n")
     }
 }
 

@@ -199,6 +199,28 @@ fn a_sweep_has_each_figure_of_each_point() {
     assert!(html.contains("Each is the mean of 2 seeds.") && html.contains("device starts full"));
 }
 
+/// The page of a sweep begins with its best and worst point and with plots; a warning names the
+/// points that it belongs to, and the table of all points comes last.
+#[test]
+fn a_sweep_begins_with_plots_and_keeps_warnings_to_their_points() {
+    let folder = Folder::new();
+    let text = "device = \"small-full\"\nworkload = \"random-write\"\n\
+                set = [\"pattern.requests=300\"]\n\
+                vary = [\"state.initial=full,steady\", \"stream.depth=1,4,8\"]\n";
+    folder.write("s.toml", text);
+    folder.run(&["sweep", "s.toml", "--report", "s"]).text();
+    let html = String::from_utf8(folder.read("s/report.html")).unwrap();
+    let place = |text: &str| html.find(text).unwrap_or_else(|| panic!("no {text}"));
+    let (best, warning) = (place("Best all p99.9: "), place("W1, points 1-3: the device starts"));
+    let (plot, table) = (place("Latency at 99.9 %"), place("Figures by point"));
+    assert!(best < warning && warning < plot && plot < table);
+    let rows: Vec<&str> = html[table..].split("<tr").skip(2).collect();
+    assert_eq!(rows.len(), 6);
+    for (row, number) in rows.iter().zip(1..) {
+        assert_eq!(row.contains("W1"), number <= 3, "{row}");
+    }
+}
+
 #[test]
 fn a_study_has_published_figures_beside_ours() {
     let folder = Folder::new();

@@ -185,6 +185,32 @@ fn the_file_has_types_units_seeds_and_the_version() {
     assert_eq!(settings["workload"][0]["streams"][0]["settings"]["requests"], 8000);
 }
 
+/// The figures of each of several streams are columns; a class that a stream has no request of, and
+/// workloads of one stream, have none.
+#[test]
+fn streams_have_columns_of_their_own() {
+    let folder = Folder::new();
+    let stream = |name: &str, base: &str| {
+        format!(
+            "[[stream]]\nname = \"{name}\"\n[stream.pattern]\nbase = \"{base}\"\nrequests = 300\n"
+        )
+    };
+    folder.write("two.toml", stream("a", "random-write") + &stream("b", "random-read"));
+    let text = "device = \"small-full\"\nvary = [\"workload=two.toml,toy-write\"]\n";
+    folder.write("s.toml", text);
+    folder.run(&["sweep", "s.toml", "--csv", "s.csv"]).text();
+    let rows = rows(&folder, "s.csv");
+    let run = folder.run(&["run", "small-full", "two.toml", "--json"]).json();
+    for (stream, class) in [("a", "write"), ("b", "read"), ("b", "all")] {
+        let found = &run["streams"][stream]["latency_ns"][class]["p9999"];
+        let name = format!("stream.{stream}.{class}.p9999_us");
+        assert!(is_near(found, number(&rows[0], &name) * 1e3), "{name}: {found}");
+        assert!(rows[1][&name].is_empty(), "it has one stream");
+    }
+    assert!(is_near(&run["streams"]["b"]["iops"], number(&rows[0], "stream.b.iops")));
+    assert!(!rows[0].contains_key("stream.a.read.count"), "{rows:?}");
+}
+
 /// Every key that a sweep varies is a column: one that all points agree in, and one that has no
 /// effect on any of them, since the device is a disk.
 #[test]

@@ -31,7 +31,7 @@ use std::time::Duration;
 pub const END: &str = ".journal";
 
 /// Raised when a line changes its meaning.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// The first line.
 #[derive(Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -40,12 +40,15 @@ struct Header {
     format: u32,
     /// The names of the figures of a line.
     figures: Vec<String>,
+    /// Those of a stream.
+    of_streams: Vec<String>,
 }
 
 impl Header {
     fn new() -> Self {
         let figures = headline::ALL.iter().map(|headline| headline.name.clone()).collect();
-        Self { journal: "flashyard sweep".to_string(), format: FORMAT, figures }
+        let of_streams = headline::of_streams().map(|headline| headline.name.clone()).collect();
+        Self { journal: "flashyard sweep".to_string(), format: FORMAT, figures, of_streams }
     }
 }
 
@@ -54,8 +57,10 @@ impl Header {
 pub struct Found {
     /// By headline.
     pub values: Vec<Option<f64>>,
-    /// Warnings of the verdict.
-    pub warnings: Vec<String>,
+    /// The figures that streams have, by stream, if there are several.
+    pub streams: BTreeMap<String, Vec<Option<f64>>>,
+    /// Warnings of the verdict: what is wrong, and by how much, which may be empty.
+    pub warnings: Vec<(String, String)>,
     /// SHA-256 over the requests.
     pub workload: String,
     /// The reason of a failure. A run that failed has nothing else.
@@ -67,17 +72,19 @@ pub struct Found {
 struct Line {
     run: String,
     values: Vec<Option<String>>,
-    warnings: Vec<String>,
+    streams: BTreeMap<String, Vec<Option<String>>>,
+    warnings: Vec<(String, String)>,
     workload: String,
     failed: Option<String>,
 }
 
 impl Line {
     fn new(run: &Name, found: &Found) -> Self {
-        let values = found.values.iter().map(|value| value.map(|value| value.to_string()));
+        let streams = found.streams.iter();
         Self {
             run: hash::hex(run),
-            values: values.collect(),
+            values: texts(&found.values),
+            streams: streams.map(|(name, values)| (name.clone(), texts(values))).collect(),
             warnings: found.warnings.clone(),
             workload: found.workload.clone(),
             failed: found.failed.clone(),
@@ -85,18 +92,27 @@ impl Line {
     }
 
     fn found(self) -> Option<(Name, Found)> {
-        let number = |value: Option<String>| match value {
-            None => Some(None),
-            Some(text) => text.parse().ok().map(Some),
-        };
-        let values = self.values.into_iter().map(number).collect::<Option<Vec<_>>>()?;
+        let values = numbers(self.values)?;
+        let streams = self.streams.into_iter();
+        let streams = streams.map(|(name, texts)| Some((name, numbers(texts)?)));
+        let streams = streams.collect::<Option<_>>()?;
         let Self { run, warnings, workload, failed, .. } = self;
         let mut name = Name::default();
         for (place, byte) in name.iter_mut().enumerate() {
             *byte = u8::from_str_radix(run.get(2 * place..2 * place + 2)?, 16).ok()?;
         }
-        Some((name, Found { values, warnings, workload, failed }))
+        Some((name, Found { values, streams, warnings, workload, failed }))
     }
+}
+
+fn texts(values: &[Option<f64>]) -> Vec<Option<String>> {
+    values.iter().map(|value| value.map(|value| value.to_string())).collect()
+}
+
+/// The values that texts stand for, if all of them do.
+fn numbers(texts: Vec<Option<String>>) -> Option<Vec<Option<f64>>> {
+    let number = |text: Option<String>| text.map_or(Some(None), |text| text.parse().ok().map(Some));
+    texts.into_iter().map(number).collect()
 }
 
 /// Letters of the checksum of a line, and the space behind it.
@@ -407,7 +423,9 @@ mod tests {
 
     fn found(value: f64) -> Found {
         let values = vec![Some(value), None];
-        Found { values, warnings: vec!["a\nb".into()], ..Found::default() }
+        let streams = [("a".to_string(), vec![None, Some(value / 3.0)])].into();
+        let warnings = vec![("a\nb".to_string(), "1 %".to_string())];
+        Found { values, streams, warnings, ..Found::default() }
     }
 
     /// Cut off after any number of bytes, a journal has the lines that are whole, and goes on.

@@ -19,6 +19,7 @@ use crate::points::runs::{self, Run};
 use crate::simulate::Outcome;
 use crate::verdict;
 use anyhow::Result;
+use flashyard_sim::report::Report;
 use journal::{Found, Journal, Place};
 use plan::{Name, Planned, Planner};
 use shard::Shard;
@@ -120,9 +121,16 @@ fn found(outcome: Result<(Cow<'_, Run>, Outcome)>) -> Found {
         Err(error) => Found { failed: Some(format!("{error:#}")), ..Found::default() },
         Ok((run, Outcome { report, provenance, .. })) => Found {
             values: headline::ALL.iter().map(|headline| headline.value(&report)).collect(),
-            warnings: verdict::warnings(&run.inputs, &report),
+            streams: streams(&report),
+            warnings: verdict::warnings_apart(&run.inputs, &report),
             workload: provenance.workload_sha256,
             failed: None,
         },
     }
+}
+
+/// What the journal keeps of each of several streams.
+fn streams(report: &Report) -> BTreeMap<String, Vec<Option<f64>>> {
+    let figures = |stream| headline::of_streams().map(|one| one.of_stream(stream)).collect();
+    report.streams.iter().map(|(name, stream)| (name.clone(), figures(stream))).collect()
 }

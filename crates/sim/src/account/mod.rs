@@ -19,6 +19,7 @@ use crate::metrics::series::Series;
 use crate::parts::memory::TableCost;
 use crate::saved::{Reader, RestoreError, Saved, Writer, saved};
 use flashyard_core::geometry::Geometry;
+use flashyard_core::request::SECTOR_BYTES;
 use phases::OpenPhase;
 use totals::Totals;
 use watch::Watch;
@@ -54,6 +55,10 @@ struct Config {
     buffer_uw_mib: u128,
     /// Whether the device ever sleeps.
     sleeps: bool,
+    /// Erases that a block bears; 0: any number.
+    endurance_cycles: u64,
+    /// Bytes that the host sees.
+    capacity_bytes: u64,
 }
 
 impl Config {
@@ -72,6 +77,8 @@ impl Config {
             dram_uw: settings.dram_uw(),
             buffer_uw_mib: settings.buffer_uw_mib(),
             sleeps: settings.keys.sleeps(),
+            endurance_cycles: settings.keys.nand.endurance_cycles,
+            capacity_bytes: settings.capacity_sectors() * u64::from(SECTOR_BYTES),
         }
     }
 }

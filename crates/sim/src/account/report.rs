@@ -403,6 +403,19 @@ pub struct Wear {
     /// Number of blocks by how often they were erased.
     #[serde(skip)]
     pub blocks_by_erases: BTreeMap<u32, u64>,
+    /// What blocks bear, where they wear out (`nand.endurance_cycles`).
+    #[serde(skip)]
+    pub endurance: Option<Endurance>,
+}
+
+/// What the blocks of a device bear until they are worn out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Endurance {
+    /// Bytes that may be programmed: those of the blocks that are not bad from the start, times
+    /// the erases that a block bears (`nand.endurance_cycles`).
+    pub flash_bytes: f64,
+    /// Bytes that the host sees.
+    pub capacity_bytes: u64,
 }
 
 impl Wear {
@@ -424,6 +437,7 @@ impl Wear {
             factory_bad_blocks: 0,
             grown_bad_blocks: 0,
             blocks_by_erases,
+            endurance: None,
         }
     }
 }

@@ -3,15 +3,15 @@
 use super::streams::{StreamReport, StreamTotals};
 use super::timeline::FtlFigures;
 use super::totals::Waits;
-use super::{Account, Figures};
+use super::{Account, Config, Figures};
 use crate::metrics::counters::{Padding, Phase, Tally, Work};
 use crate::metrics::histogram::Histogram;
 use crate::metrics::series::Series;
 use crate::parts::layer::MergeCounts;
 use crate::parts::memory::Footprint;
 use crate::report::{
-    BufferReport, BusReport, EnergyReport, FlashReport, GcReport, LatencyReport, MapReport,
-    MergeReport, Report, Tails, Throughput, Verdict, WaitReport, Wear, WorkloadReport,
+    BufferReport, BusReport, Endurance, EnergyReport, FlashReport, GcReport, LatencyReport,
+    MapReport, MergeReport, Report, Tails, Throughput, Verdict, WaitReport, Wear, WorkloadReport,
 };
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::{RequestOp, SECTOR_BYTES};
@@ -82,12 +82,23 @@ impl Account {
             power: self.power(&energy_pj, series.as_ref(), meter),
             energy_pj,
             verdict: self.verdict(end),
-            wear: Wear { levelling_jobs: self.totals.wear_jobs, ..end.wear.clone() },
+            wear: self.wear(&end.wear),
             streams,
             utilisation: self.measured.report(self.totals.spans.makespan),
             phases: self.phases,
             series,
         })
+    }
+
+    fn wear(&self, end: &Wear) -> Wear {
+        let Config { geometry, endurance_cycles, capacity_bytes, .. } = self.config;
+        let blocks = u64::from(geometry.blocks()) - end.factory_bad_blocks;
+        let block_bytes = u64::from(geometry.units_per_block()) * u64::from(geometry.unit_bytes());
+        let endurance = (endurance_cycles > 0).then(|| Endurance {
+            flash_bytes: (blocks * block_bytes) as f64 * endurance_cycles as f64,
+            capacity_bytes,
+        });
+        Wear { levelling_jobs: self.totals.wear_jobs, endurance, ..end.clone() }
     }
 
     fn workload(&self) -> WorkloadReport {
