@@ -10,7 +10,7 @@ use arrow_array::{
     RecordBatchIterator, StringArray, UInt64Array,
 };
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
-use arrow_schema::{DataType, Field as ArrowField, Schema, SchemaRef};
+use arrow_schema::{DataType, Field as ArrowField, Metadata, Schema, SchemaRef};
 use flashyard_run::logs::Rows;
 use flashyard_run::table::{Cell, Field, Kind};
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyValueError};
@@ -75,7 +75,7 @@ fn in_schema(field: &Field, texts: Texts) -> ArrowField {
     let about = about.into_iter().filter(|(_, text)| !text.is_empty());
     let about = about.map(|(name, text)| (name.to_string(), text.to_string()));
     ArrowField::new(field.name.to_string(), data_type(field.kind, texts), field.gaps)
-        .with_metadata(about.collect())
+        .with_metadata(about.collect::<Metadata>())
 }
 
 impl ArrowRows {

@@ -7,11 +7,11 @@ import threading
 import time
 from typing import Any
 
-import polars as pl
 import pytest
 
 import flashyard as fy
 
+pl = pytest.importorskip("polars")
 distributed = pytest.importorskip("distributed")
 
 _POINTS = 1_000

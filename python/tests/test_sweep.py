@@ -11,10 +11,11 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Callable
 
-import polars as pl
 import pytest
 
 import flashyard as fy
+
+pl = pytest.importorskip("polars")
 
 _WORKLOAD = fy.workload("mixed-70-30", requests=150)
 _VARY: dict[str, Any] = {
@@ -24,12 +25,12 @@ _VARY: dict[str, Any] = {
 }
 
 
-def _frame(found: fy.Sweep) -> pl.DataFrame:
+def _frame(found: fy.Sweep) -> Any:
     return pl.DataFrame(found)
 
 
 @pytest.fixture(scope="module")
-def whole() -> pl.DataFrame:
+def whole() -> Any:
     return _frame(fy.sweep("embedded-2x2", _WORKLOAD, _VARY, seeds=3))
 
 
@@ -39,7 +40,7 @@ def pool() -> Iterator[Executor]:
         yield pool
 
 
-def test_rows_are_runs_with_the_figures_of_runs(whole: pl.DataFrame) -> None:
+def test_rows_are_runs_with_the_figures_of_runs(whole: Any) -> None:
     assert whole.height == 2 * 2 * 2 * 3
     assert whole["failed"].null_count() == whole.height
     row = whole.row(-1, named=True)
@@ -53,13 +54,13 @@ def test_rows_are_runs_with_the_figures_of_runs(whole: pl.DataFrame) -> None:
     assert list(whole["seed"])[:4] == [1, 2, 3, 1]
 
 
-def test_an_executor_gives_the_same_table(whole: pl.DataFrame, pool: Executor) -> None:
+def test_an_executor_gives_the_same_table(whole: Any, pool: Executor) -> None:
     found = fy.sweep("embedded-2x2", _WORKLOAD, _VARY, seeds=3, executor=pool)
     assert _frame(found).equals(whole)
 
 
 def test_a_store_goes_on_where_it_was_stopped(
-    whole: pl.DataFrame, pool: Executor, tmp_path: object
+    whole: Any, pool: Executor, tmp_path: object
 ) -> None:
     half = {**_VARY, "stream.depth": [8]}
     fy.sweep("embedded-2x2", _WORKLOAD, half, seeds=3, executor=pool, store=str(tmp_path))
@@ -113,7 +114,7 @@ class _Dying(Executor):
         return self.pool.submit(one)
 
 
-def test_the_work_of_lost_workers_is_taken_over(whole: pl.DataFrame, tmp_path: object) -> None:
+def test_the_work_of_lost_workers_is_taken_over(whole: Any, tmp_path: object) -> None:
     executor = _Dying(lambda number: number % 2 == 1)
     found = fy.sweep(
         "embedded-2x2", _WORKLOAD, _VARY, seeds=3, executor=executor, store=str(tmp_path)

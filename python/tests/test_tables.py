@@ -4,14 +4,15 @@ import array
 import pickle
 from typing import Any
 
-import duckdb
-import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 
 import flashyard as fy
+
+duckdb = pytest.importorskip("duckdb")
+np = pytest.importorskip("numpy")
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+pa = pytest.importorskip("pyarrow")
 
 _ROWS = 1_000
 

@@ -42,9 +42,11 @@ pub(crate) fn run(root: &Path) -> Result<String> {
         || ci.cargo("tests", TESTS, &[]),
         || {
             step("fuzz", || crate::fuzz::run_where_possible(root, FUZZ_SECONDS_BESIDE))?;
-            step("schema", || crate::schema::run_where_possible(root))
+            step("schema", || crate::schema::run_where_possible(root))?;
+            step("packages of Python", || crate::python::prepare(root).map(drop))
         },
     )?;
+    step("python", || crate::python::run_where_possible(root))?;
     step("browser", || crate::browser::run_where_possible(root))?;
     crate::log(&format!("ci: every step passed, {}", seconds(start)));
     Ok(String::new())

@@ -10,6 +10,7 @@ mod golden;
 mod imports;
 mod modules;
 mod packages;
+mod python;
 mod release;
 mod schema;
 mod tidy;
@@ -49,6 +50,7 @@ Tasks:
   schema          hold what commands print against flashyard schema, by an independent validator
   trip            through which files of crates/sim/src one read passes, and how often the file
                   changes (gdb)
+  python          install the Python package into an environment of its own, and run its tests
   release         build the command with a layout by profile into target/pgo (llvm-profdata)
 
 Exit status: 0 all is well, 1 a task failed, 2 the command line is wrong";
@@ -114,6 +116,7 @@ fn run(arguments: &[String]) -> Result<String, Failure> {
         ["scheduler", "--update"] => flashyard_measure::scheduler::run(root, true),
         ["schema"] => schema::run(root),
         ["trip"] => flashyard_measure::trip::run(root),
+        ["python"] => python::run(root),
         ["release"] => release::run(root),
         ["golden"] => golden::run_own(root),
         ["golden", "--update"] => golden::update(root),
