@@ -70,6 +70,7 @@ struct Sum(u64);
 impl Sum {
     const START: Self = Self(0xCBF2_9CE4_8422_2325);
 
+    #[inline]
     fn add(&mut self, bytes: &[u8]) {
         for chunk in bytes.chunks(8) {
             let mut word = [0; 8];
@@ -93,6 +94,7 @@ impl<'a> Writer<'a> {
         Self { sink, buffer: Vec::with_capacity(BUFFER), sum: Sum::START }
     }
 
+    #[inline]
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.sum.add(bytes);
         if self.buffer.len() + bytes.len() > BUFFER {
@@ -149,9 +151,17 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    /// So many bytes, which mostly lie in the buffer: a device consists of millions of numbers.
+    #[inline]
     pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], RestoreError> {
         let mut bytes = [0; N];
-        self.bytes(&mut bytes)?;
+        if let Some(found) = self.buffer[self.at..self.filled].first_chunk() {
+            bytes = *found;
+            self.at += N;
+            self.sum.add(&bytes);
+        } else {
+            self.bytes(&mut bytes)?;
+        }
         Ok(bytes)
     }
 

@@ -334,19 +334,23 @@ fn what_is_printed_fits_a_terminal() {
 #[test]
 fn a_short_study_prints_a_line_for_each_verdict() {
     let folder = Folder::new();
-    let file = repository_file("crates/studies/experiments/ros.toml");
-    let (before, after) = file.split_once("[short]\n").expect("a short form");
-    let (_, after) = after.split_once("\n\n").unwrap();
-    let short = format!("{before}[short]\nrequests = 40\nreplicas = 2\n\n{after}");
-    folder.write("ros.toml", short);
-    let printed = folder.run(&["reproduce", "ros.toml", "--short"]).text();
+    let run = |name: &str, more: &[&str]| {
+        let name = format!("{name}.toml");
+        let file = repository_file(&format!("crates/studies/experiments/{name}"));
+        let (before, after) = file.split_once("[short]\n").expect("a short form");
+        let (_, after) = after.split_once("\n\n").unwrap();
+        let short = "[short]\nrequests = 40\nreplicas = 2\n\n";
+        folder.write(&name, format!("{before}{short}{after}"));
+        folder.run(&[&["reproduce", &name, "--short"][..], more].concat())
+    };
+    let printed = run("ros", &[]).text();
     let statements = stated("ros", "published").len() + stated("ros", "asked").len();
     let is_verdict =
         |line: &&str| VERDICTS.iter().any(|word| line.starts_with(&format!("  {word:<18}")));
     assert_eq!(printed.lines().filter(is_verdict).count(), statements, "{printed}");
     assert!(printed.lines().all(|line| line.chars().count() <= 100), "{printed}");
     assert!(printed.contains("the recorded traces of the study are not there"), "{printed}");
-    let object = folder.run(&["reproduce", "ros.toml", "--short", "--json"]).json();
+    let object = run("crossings", &["--json"]).json();
     let replicas = list(&object["runs"]).iter().map(|run| run["replicas"].as_u64().unwrap());
     assert_eq!((&object["replicas"], replicas.max()), (&json!(2), Some(2)));
 }
