@@ -229,7 +229,9 @@ def _number(value: Any) -> Optional[float]:
 
 
 def _plain(value: Any) -> Any:
-    """A value of a column without the types of NumPy."""
+    """A value of a column without the types of NumPy and pyarrow."""
+    if hasattr(value, "as_py"):
+        return value.as_py()
     return value.item() if hasattr(value, "item") else value
 
 

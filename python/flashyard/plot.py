@@ -419,7 +419,7 @@ def sweep(
     is_numeric = all(_plotted.is_number(value) for value in xs)
     named = hue is not None
     inside = is_numeric and len(lines) <= _INSIDE
-    labels = [_value_text(name) if named else y for name in lines]
+    labels = [_value_text(line) if named else y for line in lines]
     with style():
         axes = _own(ax, 2.2 + (_figure.legend_in(labels, 2.2, True) if named and not inside else 0))
         drawn = []
@@ -437,11 +437,13 @@ def sweep(
         axes.set_ylabel(_plotted.label_of(y))
         _figure.light_grid(axes, "both" if is_numeric else "y")
         if hue is not None:
-            title: dict[str, Any] = {"title": _plotted.label_of(hue), "title_fontsize": _figure.TEXT_PT}
+            said = _plotted.label_of(hue)
             if inside:
-                axes.legend(handles=drawn, loc="best", **title)
+                legend = axes.legend(handles=drawn, loc="best", title=said)
+                legend.get_title().set_fontsize(_figure.TEXT_PT)
             else:
-                _figure.legend_above(axes, drawn, ax is not None, **title)
+                more: dict[str, Any] = {"title": said, "title_fontsize": _figure.TEXT_PT}
+                _figure.legend_above(axes, drawn, ax is not None, **more)
     return axes
 
 
