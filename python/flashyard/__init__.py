@@ -7,6 +7,9 @@
 A run gives the same figures, to the bit, on every machine and as the command ``flashyard``.
 """
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from ._core import Command, Completion, FullBlock, Table, Waiting
 from ._core import version as _version
 from ._device import Device, device, devices
@@ -17,6 +20,9 @@ from ._session import Session
 from ._sweep import Sweep, sweep
 from ._workload import Workload, requests, trace, workload, workloads
 from .errors import ConfigError, FlashyardError, Problem, Refused, SimError, TraceError
+
+if TYPE_CHECKING:
+    from . import plot as plot
 
 __version__ = _version()
 
@@ -55,3 +61,9 @@ __all__ = [
     "workload",
     "workloads",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "plot":  # which needs matplotlib
+        return importlib.import_module(".plot", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
