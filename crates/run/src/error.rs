@@ -25,7 +25,8 @@ impl fmt::Display for InputError {
 impl std::error::Error for InputError {}
 
 /// A run that its listener has ended: the payload of a panic that is none. A
-/// [`Listener`](crate::meter::Listener) ends its run by `std::panic::resume_unwind(Box::new(Stopped))`.
+/// [`Listener`](crate::meter::Listener) ends its run by
+/// `std::panic::resume_unwind(Box::new(Stopped))`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopped;
 

@@ -1,7 +1,7 @@
 //! The log of bus requests: a row a request.
 
 use super::commands::name;
-use super::{Log, Rows};
+use super::rows::{Log, Rows};
 use crate::table::{Cell, Field, Kind};
 use flashyard_sim::observe::{BusTransfer, Observer, Shared};
 

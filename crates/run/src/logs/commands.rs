@@ -1,6 +1,6 @@
 //! The command log: a row a command, and one for each suspension, resumption and poll.
 
-use super::{Log, Rows};
+use super::rows::{Log, Rows};
 use crate::table::{Cell, Field, Kind};
 use flashyard_core::command::Purpose;
 use flashyard_core::units::{DieId, Time};

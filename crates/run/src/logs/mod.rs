@@ -1,39 +1,15 @@
-//! Logs: a row an event of a run. Whoever wants one gives what takes its rows, and gets the observer
-//! that writes them.
+//! Logs: a row an event of a run. Whoever wants one gives what takes its rows, and gets the
+//! observer that writes them.
 
 mod bus;
 mod commands;
 mod power;
 mod requests;
+mod rows;
 pub mod series;
 
 pub use bus::bus;
 pub use commands::commands;
 pub use power::power;
 pub use requests::requests;
-
-use crate::table::{Cell, Field};
-use flashyard_sim::observe::{Observer, Shared};
-use std::fmt;
-
-/// Takes the rows of a log.
-pub trait Rows: Send {
-    /// Takes a row: a cell for each column.
-    fn row<'a>(&mut self, cells: impl IntoIterator<Item = Cell<'a>>);
-}
-
-/// What a log is of.
-pub struct Log<R> {
-    /// What messages call it.
-    pub what: &'static str,
-    /// Its columns.
-    pub fields: fn() -> Vec<Field>,
-    /// What writes its rows.
-    pub observer: fn(Shared<R>) -> Box<dyn Observer>,
-}
-
-impl<R> fmt::Debug for Log<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Log").field("what", &self.what).finish_non_exhaustive()
-    }
-}
+pub use rows::{Log, Rows};

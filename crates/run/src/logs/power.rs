@@ -1,6 +1,6 @@
 //! The log of the power meter: a row a sample.
 
-use super::{Log, Rows};
+use super::rows::{Log, Rows};
 use crate::table::{Cell, Field, Kind};
 use flashyard_sim::observe::{Observer, PowerSamples, Shared};
 

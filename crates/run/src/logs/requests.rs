@@ -1,6 +1,6 @@
 //! The request log: a Parquet file with a row a request.
 
-use super::{Log, Rows};
+use super::rows::{Log, Rows};
 use crate::table::{Cell, Field, Kind};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_sim::metrics::parts::Part;

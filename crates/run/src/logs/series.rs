@@ -1,5 +1,5 @@
-//! The time series as a table: a row a bin. Behind the columns of all requests there is one for each
-//! of several streams.
+//! The time series as a table: a row a bin. Behind the columns of all requests there is one for
+//! each of several streams.
 
 use crate::table::{Field, Kind};
 use anyhow::{Context, Result};
