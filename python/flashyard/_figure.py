@@ -93,8 +93,13 @@ def style() -> Iterator[None]:
     Outside the statement the settings are those of before. Axes that are made inside and given as
     ``ax`` look like the others.
     """
-    with matplotlib.rc_context(_STYLE):
+    before = {key: matplotlib.rcParams[key] for key in _STYLE}
+    try:
+        matplotlib.rcParams.update(_STYLE)
         yield
+    finally:
+        # Only these: a notebook's backend, which loads with the first figure, sets others.
+        matplotlib.rcParams.update(before)
 
 
 class Figure(matplotlib.figure.Figure):
