@@ -154,24 +154,24 @@ def _tail_axis(axes: Axes, op: str, count: int) -> None:
 
 #: The colour and the hatching of each part. Hatched parts are waits.
 _PARTS: dict[str, tuple[str, str, str]] = {
-    "host_queue": ("host queue", _figure.GREY, "////"),
+    "host_queue": ("host queue", _figure.GREY, "...."),
     "link": ("host link", _figure.GREY, ""),
     "firmware": ("firmware", _figure.PURPLE, ""),
-    "map_stall": ("map cache stalls", _figure.GREEN, "xxxx"),
-    "slot": ("slot of the queue", _figure.YELLOW, "////"),
+    "map_stall": ("map cache stalls", _figure.GREEN, "++++"),
+    "slot": ("slot of the queue", _figure.YELLOW, "||||"),
     "own_map": ("own map commands", _figure.GREEN, ""),
-    "delaying": ("other requests", _figure.BLACK, ""),
-    "die_read": ("die reads others", _figure.SKY, "////"),
+    "delaying": ("other requests", _figure.BLACK, "----"),
+    "die_read": ("die reads others", _figure.SKY, "\\\\\\\\"),
     "die_program": ("die programs", _figure.ORANGE, "////"),
-    "die_erase": ("die erases", _figure.PURPLE, "xxxx"),
-    "die_gc": ("garbage collection", _figure.VERMILLION, "////"),
-    "bus": ("waits for channel", _figure.BLUE, "...."),
+    "die_erase": ("die erases", _figure.PURPLE, "oo"),
+    "die_gc": ("garbage collection", _figure.VERMILLION, "xxxx"),
+    "bus": ("waits for channel", _figure.BLUE, "--||"),
     "array": ("flash array", _figure.BLUE, ""),
     "retry": ("read retries", _figure.ORANGE, ""),
     "transfer": ("transfer", _figure.SKY, ""),
     "status": ("status", _figure.YELLOW, ""),
     "buffer": ("write buffer", _figure.VERMILLION, ""),
-    "flush": ("flushes", _figure.GREEN, "...."),
+    "flush": ("flushes", _figure.GREEN, "////"),
 }
 
 _OTHERS = ("others", "#DDDDDD", "")
@@ -181,7 +181,7 @@ def parts(results: Results, op: str = "read", *, ax: Optional[Axes] = None) -> A
     """What the mean latency is made of: a bar for each result, with a piece for each part.
 
     The pieces of a bar add up to the mean latency. Hatched parts are waits for something else;
-    plain parts are work for the request itself. docs/JSON.md says what each part is
+    plain parts are mostly work for the request itself. docs/JSON.md says what each part is
     (``latency_parts_ns``). A part has the same colour in every figure. Parts that are below 1 % of
     every bar are joined as "others".
 
