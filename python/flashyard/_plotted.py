@@ -324,28 +324,39 @@ _SAID = {
     "read_mb_per_s": "read throughput (MB/s)",
     "write_mb_per_s": "write throughput (MB/s)",
     "dies_busy": "share of time that dies are busy",
+    "tbw": "endurance (TB written)",
+    "dwpd": "drive writes a day (1/day)",
+    "life_years": "life (years)",
 }
 
 _PERCENTILE_NAMES = {"p999": "p99.9", "p9999": "p99.99"}
 
 
 def label_of(name: str) -> str:
-    """What stands at an axis: the name of a figure or key in words, and its unit."""
+    """What stands at an axis: the name of a figure in words, or that of a key; and its unit."""
+    units = {figure: unit for figure, unit, _ in _core.figures()}
+    if name.startswith("stream."):
+        own = [figure for figure in units if name.endswith("." + figure)]
+        if own:
+            figure = max(own, key=len)
+            stream = name[len("stream.") : -len(figure) - 1]
+            return f"{stream}: {label_of(figure)}"
     if name in _SAID:
         return _SAID[name]
-    said = {figure: unit for figure, unit, _ in _core.figures()}
     if name.startswith("wa_"):
         return f"write amplification, {name[3:]}"
     end = next((end for end in _UNITS if name.endswith("_" + end)), None)
     plain = name[: -len(end) - 1] if end else name
     unit = f" ({_UNITS[end]})" if end else ""
+    if name not in units:
+        return plain + unit
     group, _, last = plain.rpartition(".")
-    if name in said and group:
-        last = _PERCENTILE_NAMES.get(last, last)
-        return f"{group} latency, {last}{unit}" if end else f"{group} {last}"
-    if name in said or end:
+    if not group:
         return last.replace("_", " ") + unit
-    return name
+    if not end:
+        return f"{CLASSES[group]} ({last})"
+    last = _PERCENTILE_NAMES.get(last, last)
+    return f"{'' if group == 'all' else group + ' '}latency, {last}{unit}"
 
 
 class Spans(NamedTuple):

@@ -220,7 +220,7 @@ def swept() -> fy.Sweep:
 
 def test_a_sweep_has_means_and_confidence_bands(swept: fy.Sweep) -> None:
     axes = fy.plot.sweep(swept, _KEY, "wa", "gc.policy")
-    assert axes.get_xlabel() == "over provisioning (%)"
+    assert axes.get_xlabel() == "ftl.over_provisioning (%)"
     assert axes.get_ylabel() == "write amplification"
     assert _texts(axes.get_legend()) == ["greedy", "fifo"]
     assert axes.get_xscale() == "linear"
@@ -271,6 +271,27 @@ def test_keys_that_would_be_mixed_are_refused(swept: fy.Sweep) -> None:
         fy.plot.sweep(swept, "ftl.over_provisioning", "wa")
     with pytest.raises(ValueError, match="no run has a value of trim.mean_us"):
         fy.plot.sweep(swept, _KEY, "trim.mean_us", "gc.policy")
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("read.p9999_us", "read latency, p99.99 (\u00b5s)"),
+        ("all.mean_us", "latency, mean (\u00b5s)"),
+        ("write.count", "writes (count)"),
+        ("wa_gc", "write amplification, gc"),
+        ("life_years", "life (years)"),
+        ("energy_mj", "energy (mJ)"),
+        ("gc_victims", "gc victims"),
+        ("stream.log.write.p99_us", "log: write latency, p99 (\u00b5s)"),
+        ("stream.depth", "stream.depth"),
+        ("nand.read_us", "nand.read (\u00b5s)"),
+        ("gc.policy", "gc.policy"),
+        ("seed", "seed"),
+    ],
+)
+def test_axes_have_words_and_units(name: str, label: str) -> None:
+    assert _plotted.label_of(name) == label
 
 
 def test_failed_runs_are_left_out_and_powers_are_logarithmic() -> None:
