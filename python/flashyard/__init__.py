@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ._core import Command, Completion, FullBlock, Table, Waiting
 from ._core import version as _version
 from ._device import Device, device, devices
+from ._fit import Fit, fit
 from ._keys import Key
 from ._policies import CommandPolicy, HostPolicy, VictimRule
 from ._run import Comparison, Explanation, Latencies, Result, compare, run, why
@@ -34,6 +35,7 @@ __all__ = [
     "ConfigError",
     "Device",
     "Explanation",
+    "Fit",
     "FlashyardError",
     "FullBlock",
     "HostPolicy",
@@ -53,6 +55,7 @@ __all__ = [
     "compare",
     "device",
     "devices",
+    "fit",
     "requests",
     "run",
     "sweep",

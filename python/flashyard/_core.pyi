@@ -19,6 +19,7 @@ __all__ = [
     "devices",
     "figures",
     "finished",
+    "fit",
     "parts",
     "version",
     "workloads",
@@ -33,6 +34,18 @@ def workloads() -> list[tuple[str, str]]: ...
 def figures() -> list[tuple[str, str, str]]: ...
 def parts() -> list[str]: ...
 def finished(folder: str) -> list[str]: ...
+def fit(
+    measurements: str,
+    device: str,
+    settings: Sequence[str],
+    keys: Sequence[str],
+    drive: Optional[str],
+    hold_out: Sequence[str],
+    requests: int,
+    evaluations: int,
+    seed: int,
+    progress: Optional[_Progress],
+) -> tuple[list[tuple[str, str]], Table, list[str]]: ...
 
 @final
 class Plan:

@@ -159,9 +159,9 @@ def sweep(
         What all points start from.
     vary
         Values for each key, whose combinations are the points: ``{"gc.policy": ["greedy",
-        "fifo"], "stream.depth": [1, 32]}``; or a list of points, ``[{"gc.policy": "greedy"}, ...]``. The
-        keys are those of devices and workloads, and ``device``, ``workload`` (names), ``capacity``
-        and ``ftl``.
+        "fifo"], "stream.depth": [1, 32]}``; or a list of points, ``[{"gc.policy": "greedy"},
+        ...]``. The keys are those of devices and workloads, and ``device``, ``workload`` (names),
+        ``capacity`` and ``ftl``.
     seeds
         How many seeds, from 1 on, or which.
     executor

@@ -3,6 +3,7 @@
 
 mod columns;
 mod errors;
+mod fit;
 mod outcome;
 mod plan;
 mod policies;
@@ -18,6 +19,8 @@ use std::path::PathBuf;
 /// The Rust half of the package.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::fit::fit;
     #[pymodule_export]
     use super::outcome::Outcome;
     #[pymodule_export]

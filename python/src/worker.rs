@@ -40,6 +40,11 @@ impl Teller {
         self.0.runs.store(runs as u64, Ordering::Relaxed);
     }
 
+    /// Work of so many steps.
+    pub(crate) fn steps(&self, of: u64) -> Steps {
+        Steps { teller: self.clone(), over: AtomicU64::new(0), of }
+    }
+
     fn go_on(&self) {
         if self.0.stop.load(Ordering::Relaxed) {
             resume_unwind(Box::new(Stopped));
@@ -67,6 +72,22 @@ impl Listener for Teller {
 
     fn pulse(&mut self) {
         self.go_on();
+    }
+}
+
+/// Steps of one piece of work.
+#[derive(Debug)]
+pub(crate) struct Steps {
+    teller: Teller,
+    over: AtomicU64,
+    of: u64,
+}
+
+impl Steps {
+    /// A step is over; the work ends here if the caller wants no more.
+    pub(crate) fn step(&self) {
+        let over = self.over.fetch_add(1, Ordering::Relaxed) + 1;
+        self.teller.clone().built(over, self.of);
     }
 }
 

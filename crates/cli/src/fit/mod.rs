@@ -10,12 +10,11 @@ use crate::progress::Progress;
 use anyhow::Result;
 use board::board;
 use flashyard_run::error::{is_toml, wrong};
-use flashyard_run::fit::cells::{self, Cell, RAN};
+use flashyard_run::fit::choose::choose;
 use flashyard_run::fit::device_file;
 use flashyard_run::fit::fit;
 use flashyard_run::fit::identify::identify;
 use flashyard_run::fit::model::Model;
-use flashyard_sim::config::nearest;
 use flashyard_sim::own::OwnParts;
 use stage::stage;
 
@@ -33,30 +32,8 @@ fn one(args: &FitArgs, own: &OwnParts) -> Result<()> {
     if let Some(out) = out.as_ref().filter(|out| !is_toml(out)) {
         return Err(wrong(&format!("--out {out}: a device file's name ends in .toml")));
     }
-    let mut cells = cells::read(&args.measurements)?;
-    if let Some(drive) = &args.drive {
-        let drives: Vec<String> = cells.iter().map(|cell| cell.drive.clone()).collect();
-        cells.retain(|cell| cell.drive == *drive);
-        if cells.is_empty() {
-            let near = nearest(drive, drives.iter().map(String::as_str));
-            return Err(wrong(&format!(
-                "--drive {drive}: {} has no such drive{near}",
-                args.measurements
-            )));
-        }
-    }
-    if cells.iter().any(|cell| cell.drive != cells[0].drive) {
-        return Err(wrong(&format!(
-            "{}: it has several drives; name one with --drive",
-            args.measurements
-        )));
-    }
-    check_hold_out(&args.hold_out, &cells)?;
-    let (held_out, training): (Vec<Cell>, Vec<Cell>) =
-        cells.into_iter().partition(|cell| cell.is_one_of(&args.hold_out));
-    if training.is_empty() {
-        return Err(wrong("--hold-out: no cell is left to fit to"));
-    }
+    let (training, held_out) =
+        choose(&args.measurements, args.drive.as_deref(), &args.hold_out, "--")?;
     let asked = args.search.asked();
     let model = Model::new(own.clone(), &args.device, &asked, &training)?;
     let fitted = fit(&model, &training, &held_out, &asked, "fitting", &stage)?;
@@ -80,26 +57,4 @@ fn one(args: &FitArgs, own: &OwnParts) -> Result<()> {
         remark(&format!("{}: written", path.display()));
     }
     print(&text)
-}
-
-/// Each `column=entry` must name a column that says what ran, and some cell must have the entry.
-fn check_hold_out(hold_out: &[String], cells: &[Cell]) -> Result<()> {
-    for wanted in hold_out {
-        for part in wanted.split(',') {
-            let column = part.split_once('=').map(|(column, _)| column.trim());
-            let Some(column) = column else {
-                return Err(wrong(&format!("--hold-out {wanted}: write it as queue_depth=8")));
-            };
-            if cells.iter().all(|cell| cell.get(column).is_none()) {
-                let near = nearest(column, RAN.into_iter());
-                return Err(wrong(&format!(
-                    "--hold-out {wanted}: no cell has a column {column}{near}"
-                )));
-            }
-        }
-        if !cells.iter().any(|cell| cell.is_one_of(std::slice::from_ref(wanted))) {
-            return Err(wrong(&format!("--hold-out {wanted}: no cell is like this")));
-        }
-    }
-    Ok(())
 }

@@ -4,6 +4,7 @@
 mod asked;
 mod cell;
 pub mod cells;
+pub mod choose;
 pub mod device_file;
 mod fio;
 pub mod identify;

@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 
 /// The columns behind `start_ns`, as they are called in `series.bins` of the JSON object.
 static COLUMNS: [Field; 20] = [
-    Field::new("reads", Kind::Count, "requests", "reads that arrived"),
-    Field::new("writes", Kind::Count, "requests", "writes that arrived"),
-    Field::new("trims", Kind::Count, "requests", "trims that arrived"),
-    Field::new("flushes", Kind::Count, "requests", "flushes that arrived"),
+    Field::new("reads", Kind::Count, "requests", "reads that were answered"),
+    Field::new("writes", Kind::Count, "requests", "writes that were answered"),
+    Field::new("trims", Kind::Count, "requests", "trims that were answered"),
+    Field::new("flushes", Kind::Count, "requests", "flushes that were answered"),
     Field::new("read_bytes", Kind::Count, "bytes", "bytes of reads"),
     Field::new("write_bytes", Kind::Count, "bytes", "bytes of writes"),
     Field::new("latency_mean_ns", Kind::Number, "ns", "mean latency"),
