@@ -24,12 +24,12 @@ const TYPE: &str = "Device";
 
 /// The numbers that the folder may not exceed. Lower them where less is found.
 const HELD: [(&str, usize); 11] = [
-    ("lines", 4879),
+    ("lines", 4835),
     ("doors of account", 107),
     ("doors of buffer", 33),
     ("doors of flash", 62),
     ("doors of ftl", 83),
-    ("doors of host", 67),
+    ("doors of host", 57),
     ("doors of ledger", 25),
     ("doors of queues", 34),
     ("doors of sets", 69),

@@ -66,7 +66,6 @@ const IN_CIRCLES: &[(&str, usize)] = &[
     ("buffer", 4),
     ("flash", 6),
     ("ftl", 7),
-    ("host", 5),
     ("queues", 2),
     ("initial", 6),
     ("settings", 3),

@@ -157,7 +157,7 @@ impl View<'_> {
     /// Whether another request has an access of the same page under way, where one of the two
     /// changes it.
     pub(crate) fn page_is_under_way(&self, handle: RequestId, page: u32) -> bool {
-        let lpn = self.host.page_lpn(handle, page);
+        let lpn = self.host[handle].lpn_of(page);
         self.sets.is_accessed(lpn, handle, !self.host[handle].is_read())
     }
 
@@ -171,7 +171,7 @@ impl View<'_> {
         writes
             && request.stalled_since.is_none()
             && lines.is_some_and(|lines| {
-                !lines.has_room() && lines.find(self.host.page_lpn(handle, page)).is_none()
+                !lines.has_room() && lines.find(self.host[handle].lpn_of(page)).is_none()
             })
     }
 }

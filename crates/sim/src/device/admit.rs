@@ -8,6 +8,7 @@ use super::Device;
 use crate::buffer::barrier_stage;
 use crate::config::{Admission, UnmappedRead};
 use crate::handle::{LineId, RequestId, SetId};
+use crate::host::Turn;
 use crate::sets::track::{BUS, DIE};
 use crate::sets::{Set, Stage, Wait};
 use flashyard_core::command::{Op, Purpose, Rank, StreamId};
@@ -190,21 +191,15 @@ impl Device {
     }
 
     /// The request to go on with, or what the host policy starts next.
+    #[expect(clippy::inline_always, reason = "once a request; a call costs as much")]
+    #[inline(always)]
     fn pick_request(&mut self) -> Picked {
-        if self.host.is_dispatching() {
-            return Picked::Nothing;
+        match self.host.next_turn() {
+            Turn::Begun(handle) => Picked::Request(handle),
+            Turn::Oldest(handle) => self.start_request(handle),
+            Turn::Pick => self.pick_by_view(),
+            Turn::Nothing => Picked::Nothing,
         }
-        if let Some(handle) = self.host.translating() {
-            return Picked::Request(handle);
-        }
-        if self.host.is_full() {
-            return Picked::Nothing;
-        }
-        if self.host.policy().is_fifo() {
-            let oldest = self.host.take_oldest();
-            return oldest.map_or(Picked::Nothing, |handle| self.start_request(handle));
-        }
-        self.pick_by_view()
     }
 
     /// The same where the host policy has to be asked.
@@ -233,18 +228,8 @@ impl Device {
             }
             HostAnswer::Start(place) => place,
         };
-        let start = self.host.earliest_conflict(place);
-        let conflicts = !self.host.policy().in_order() && self.holds_back(place, start);
-        if conflicts && self.host.holds_conflicts() {
-            return Picked::Nothing;
-        }
-        let handle = self.host.at(start);
-        if self.host[handle].translated > 0 {
-            // Its pages are started one by one; what was picked waits for that.
-            return Picked::Nothing;
-        }
-        self.host.take(start);
-        self.start_request(handle)
+        let taken = self.host.take_picked(place, || self.account.pick_replaced());
+        taken.map_or(Picked::Nothing, |handle| self.start_request(handle))
     }
 
     /// A request that has left the queue is started, all of it.
@@ -256,17 +241,6 @@ impl Device {
         } else {
             Picked::Nothing
         }
-    }
-
-    /// Whether the request at `start`, which starts instead of the one picked, conflicts with one
-    /// under way; it is then held back until that one is over. A pick counts once, however often it
-    /// is made meanwhile.
-    fn holds_back(&mut self, picked: usize, start: usize) -> bool {
-        let held = self.host.is_under_way(self.host.at(start));
-        if self.host.hold_back(self.host.at(picked), held) && (held || start != picked) {
-            self.account.pick_replaced();
-        }
-        held
     }
 
     /// Whether the translation of a request may begin, or go on.

@@ -120,7 +120,7 @@ impl Device {
         self.account.unit_allocated();
         let put = self.take_port(Direction::Put, lpn, line, false);
         if !self.write_buffer().flushes_itself() && put.until > self.now {
-            self.host.timers.set(put.until, Timer::Port);
+            self.host.set_timer(put.until, Timer::Port);
         }
         evicted
     }

@@ -91,7 +91,7 @@ impl Device {
         let answer = Answer {
             order: request.order,
             request: &request.request,
-            stream: self.host.stream_of(handle),
+            stream: request.stream(),
             first_slot: request.first_slot,
             own: request.own,
             parts: &request.parts,

@@ -38,10 +38,7 @@ impl Device {
     /// Makes the set that programs the contents of a line.
     pub(super) fn new_flush(&mut self, line: LineId, group: u32, plane: PlaneId) -> SetId {
         let state = *self.line(line);
-        let charge = state.writer.and_then(|writer| self.host.live(writer));
-        if let Some(request) = charge {
-            self.host[request].charges += 1;
-        }
+        let charge = state.writer.and_then(|writer| self.host.charge(writer));
         let set = Set {
             charge,
             lpn: state.lpn,
@@ -135,7 +132,7 @@ impl Device {
             Quiet::Yes => true,
             Quiet::No => false,
             Quiet::From(due) => {
-                self.host.timers.set(due, Timer::Quiet);
+                self.host.set_timer(due, Timer::Quiet);
                 false
             }
         }

@@ -17,7 +17,7 @@ impl Device {
             // A device that wakes in no time is awake now.
             self.time_passes(self.now);
         }
-        if is_there && !self.host.takes_core(handle, self.now) {
+        if is_there {
             self.enter_queue(handle);
         }
     }
@@ -31,21 +31,17 @@ impl Device {
 
     /// Everything whose time has come.
     pub(super) fn timers_go_off(&mut self) {
-        while let Some(timer) = self.host.timers.take(self.now) {
+        while let Some(timer) = self.host.goes_off(self.now) {
             match timer {
-                // Firmware serves it first.
-                Timer::Enter(handle) if self.host.takes_core(handle, self.now) => {}
                 Timer::Enter(handle) | Timer::Served(handle) => self.enter_queue(handle),
                 Timer::Answer(handle) => self.answer(handle),
                 Timer::Buffer(set) => self.access_over(set),
                 Timer::Linked(set) => self.link_over(set),
-                Timer::Dispatched => self.host.dispatched(),
                 Timer::Quiet => self.write_buffer_mut().quiet_over(),
-                // Whoever looks at ports looks again.
-                Timer::Port => {}
+                // Whoever looks at ports looks again; the others are the host's own.
+                Timer::Port | Timer::Dispatched | Timer::Credit(_) => {}
                 Timer::Search(plane) => self.let_ftl(|ftl, lent| ftl.search_over(plane, lent)),
                 Timer::Sought(set) => self.open(set),
-                Timer::Credit(lane) => self.host.credit_comes(lane as usize),
                 Timer::Suspendable(die) => self.suspendable(die),
             }
             self.wake_due();
@@ -71,9 +67,9 @@ impl Device {
             let bytes = self.settings.bytes_to_carry(request, (first, pages), by_pages);
             self.account.must_carry(order, bytes);
         }
-        let handle = self.host.open(request, first, pages);
+        let (handle, fetched) = self.host.open(request, lane, (first, pages), self.now);
         self.account.request_opened(handle);
-        if self.host.submit(handle, lane, self.now) {
+        if fetched {
             self.send(handle);
         }
         Ok(())

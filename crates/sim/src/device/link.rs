@@ -3,21 +3,17 @@
 use super::Device;
 use crate::config::Transfer;
 use crate::handle::{RequestId, SetId};
-use crate::host::{Carried, Timer};
+use crate::host::Carried;
 use crate::sets::Mode;
 
 impl Device {
     /// The data of a page access crosses the link from now on. Returns whether that takes time;
-    /// [`Timer::Linked`] then says when it has.
+    /// a timer then says when it has.
     pub(super) fn crosses_link(&mut self, set: SetId) -> bool {
         self.ledger().enter(set, Mode::Linking);
         let back = !self.sets[set].changes;
-        let over = self.host.carry(back, self.sectors_to_carry(set), self.now);
+        let takes = self.host.carry_page(set, back, self.sectors_to_carry(set), self.now);
         self.link_carries(self.sets[set].owner());
-        let takes = over > self.now;
-        if takes {
-            self.host.timers.set(over, Timer::Linked(set));
-        }
         takes
     }
 
@@ -34,10 +30,7 @@ impl Device {
     /// Counts what the link has begun to carry for a request, where that takes energy.
     #[inline]
     pub(super) fn link_carries(&mut self, handle: RequestId) {
-        if self.host.notes_carried()
-            && let Some(carried) = self.host.take_carried()
-        {
-            let Carried { back, bytes, from, until } = carried;
+        if let Some(Carried { back, bytes, from, until }) = self.host.take_carried() {
             self.account.carried(self.host[handle].order, bytes);
             self.account.link_carries(self.now, handle, (back, bytes), (from, until));
         }

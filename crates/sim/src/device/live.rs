@@ -37,10 +37,10 @@ impl Device {
                 Todo::Wait(set, stage, wait) => self.sets.connect(wait, set, stage),
                 Todo::HandOn(set) => self.hand_on_ranks(&[set], None),
                 Todo::Search(plane, span) => {
-                    self.host.timers.set(self.now.saturating_add(span), Timer::Search(plane));
+                    self.host.set_timer(self.now.saturating_add(span), Timer::Search(plane));
                 }
                 Todo::Seek(set, span) => {
-                    self.host.timers.set(self.now.saturating_add(span), Timer::Sought(set));
+                    self.host.set_timer(self.now.saturating_add(span), Timer::Sought(set));
                 }
                 Todo::Began(begun) => self.job_began(&begun),
                 Todo::GivenUp(valid, levels) => self.account.gc_given_up(valid, levels),
@@ -174,7 +174,7 @@ impl Device {
         }
         let over = granted.until + Span::from_ns(self.settings.keys.buffer.access_ns);
         if over > self.now {
-            self.host.timers.set(over, Timer::Buffer(set));
+            self.host.set_timer(over, Timer::Buffer(set));
         } else {
             self.access_over(set);
         }

@@ -39,10 +39,7 @@ impl Device {
         cause: OwnCause,
     ) {
         self.follow_sets();
-        let charge = charge.and_then(|request| self.host.live(request));
-        if let Some(request) = charge {
-            self.host[request].charges += 1;
-        }
+        let charge = charge.and_then(|request| self.host.charge(request));
         self.sets.charge_to(set, charge);
         self.account.own_work_begun();
         if self.account.is_followed() {

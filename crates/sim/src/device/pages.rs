@@ -3,6 +3,7 @@
 use super::Device;
 use crate::config::Admission;
 use crate::handle::RequestId;
+use crate::host::PageAccess;
 use flashyard_core::policy::FotSpan;
 use flashyard_core::units::Span;
 
@@ -10,15 +11,13 @@ impl Device {
     /// Starts a page access of the request at `place`, or an earlier access of that page by another
     /// request that it must not overtake. Returns whether anything was started.
     pub(super) fn start_page(&mut self, place: usize, page: u32) -> bool {
-        let picked = place;
-        let (place, page) = self.host.earliest_access(place, page);
-        let handle = self.host.at(place);
+        let access = self.host.earliest_access(place, page);
+        let PageAccess { handle, page, lpn, .. } = access;
         let held = self.starts_whole(handle) || self.view().page_is_under_way(handle, page);
-        let replaced = held || place != picked;
-        if self.host.hold_back(self.host.at(picked), replaced) && replaced {
+        let replaced = held || !access.picked;
+        if self.host.hold_back(place, replaced) && replaced {
             self.account.pick_replaced();
         }
-        let lpn = self.host.page_lpn(handle, page);
         let admission = self.settings.keys.queue.admission;
         if held || (admission != Admission::Request && !self.sets.has_slots_for(lpn, 1)) {
             return false;
@@ -32,7 +31,7 @@ impl Device {
         if self.queues.looks_at_waits() {
             self.rank_new(handle, 1);
         }
-        self.host.page_started(place, page);
+        self.host.page_started(&access);
         true
     }
 

@@ -97,7 +97,7 @@ impl Machine for Device {
     }
 
     fn due(&mut self) -> Time {
-        self.host.timers.next().min(self.flash.next_due())
+        self.host.next_timer().min(self.flash.next_due())
     }
 
     #[inline]

@@ -14,7 +14,7 @@ impl Device {
     /// the caller has something to do.
     #[inline]
     pub(super) fn next_instant(&mut self, others: Time, until: Time) -> Option<Time> {
-        let others = others.min(self.host.timers.next());
+        let others = others.min(self.host.next_timer());
         if self.copies_in_bulk {
             self.copy_in_bulk(others.min(until));
         }
@@ -35,7 +35,7 @@ impl Device {
                 self.die_event(die);
             }
         }
-        if self.host.timers.next() <= now {
+        if self.host.next_timer() <= now {
             self.timers_go_off();
         }
     }

@@ -23,7 +23,7 @@ impl Device {
         }
         match self.flash.suspend(die, self.now) {
             Suspension::No => {}
-            Suspension::Later(at) => self.host.timers.set(at, Timer::Suspendable(die)),
+            Suspension::Later(at) => self.host.set_timer(at, Timer::Suspendable(die)),
             Suspension::Begun(operation, ready) => self.suspended(die, &operation, ready),
         }
     }

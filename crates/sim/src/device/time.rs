@@ -93,7 +93,7 @@ impl Device {
 
     /// Whether a timer or idle work is pending.
     fn is_work_due(&self) -> bool {
-        self.host.timers.next().min(self.ftl.idle_due()) < Time::MAX
+        self.host.next_timer().min(self.ftl.idle_due()) < Time::MAX
     }
 
     /// Assigns the accesses to memory since the last look to the current phase.

@@ -137,7 +137,7 @@ impl Disk {
         let active = outstanding > 0 || !matches!(self.arm, Arm::Idle);
         let load = match active {
             true => Load::Busy,
-            false if self.host.timers.next() < Time::MAX => Load::Held,
+            false if self.host.next_timer() < Time::MAX => Load::Held,
             false => Load::Idle,
         };
         while let Some(stretch) = self.host.doze(to, load) {

@@ -87,8 +87,8 @@ impl Machine for Disk {
                 RequestOp::Write | RequestOp::Trim => {}
             }
         }
-        let handle = self.host.open(request, none.0, none.1);
-        if self.host.submit(handle, lane, self.now) {
+        let (handle, fetched) = self.host.open(request, lane, none, self.now);
+        if fetched {
             self.send(handle);
         }
         Ok(())
@@ -101,7 +101,7 @@ impl Machine for Disk {
     }
 
     fn due(&mut self) -> Time {
-        self.arm.due().min(self.controller.due()).min(self.host.timers.next())
+        self.arm.due().min(self.controller.due()).min(self.host.next_timer())
     }
 
     fn idle_due(&self) -> Time {

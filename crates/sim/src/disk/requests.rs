@@ -68,11 +68,10 @@ impl Disk {
 
     /// Everything whose time has come.
     pub(super) fn timers_go_off(&mut self) {
-        while let Some(timer) = self.host.timers.take(self.now) {
+        while let Some(timer) = self.host.goes_off(self.now) {
             match timer {
                 Timer::Enter(handle) => self.controller.queue.push_back(handle),
                 Timer::Answer(handle) => self.answer(handle),
-                Timer::Credit(lane) => self.host.credit_comes(lane as usize),
                 other => unreachable!("a disk sets no timer {other:?}"),
             }
         }
@@ -278,7 +277,7 @@ impl Disk {
         let answer = Answer {
             order: request.order,
             request: &request.request,
-            stream: self.host.stream_of(handle),
+            stream: request.stream(),
             first_slot: request.first_slot,
             own: request.own,
             parts: &request.parts,

@@ -2,7 +2,6 @@
 //! each for its service time, and then enter the host queue.
 
 use super::request::Pending;
-use super::{Host, Timer};
 use crate::config::{FirmwareKeys, Settings};
 use crate::handle::RequestId;
 use crate::random::{STEP, mix};
@@ -36,7 +35,7 @@ impl Firmware {
     }
 
     /// A request takes the core that is free first. Returns when the core is done with it.
-    fn serve(&mut self, handle: RequestId, request: &Pending, now: Time) -> Time {
+    pub(super) fn serve(&mut self, handle: RequestId, request: &Pending, now: Time) -> Time {
         if self.spent_ns.len() <= handle.index() {
             self.spent_ns.resize(handle.index() + 1, 0);
         }
@@ -59,41 +58,4 @@ fn service(keys: &FirmwareKeys, request: &Pending) -> Span {
     let unit = u128::from(mix(SEED ^ request.order.wrapping_mul(STEP)));
     let drawn = u128::from(typical) - most + (((2 * most + 1) * unit) >> 64);
     Span::from_ns(u64::try_from(drawn).expect("at most twice the typical time"))
-}
-
-impl Host {
-    /// A request that will have come over the link at `there` takes a core for then, where no
-    /// other one can come before it: none is on the way, and it does not wait for the link. Returns
-    /// whether it does; [`Timer::Served`] then says when its core is done.
-    #[inline]
-    pub(super) fn serves_ahead(&mut self, handle: RequestId, there: Time, now: Time) -> bool {
-        let unhindered = there == now + Span::from_ns(self.keys.link_latency_ns);
-        if self.timers.has_entering() || !unhindered || !self.policy.is_fifo() {
-            return false;
-        }
-        let over = self.serve(handle, there);
-        if let Some(over) = over {
-            self.timers.set(over, Timer::Served(handle));
-        }
-        over.is_some()
-    }
-
-    /// A request takes a core at an instant. Returns when that is done with it, if there is one.
-    #[inline]
-    fn serve(&mut self, handle: RequestId, at: Time) -> Option<Time> {
-        let firmware = self.firmware.as_mut()?;
-        Some(firmware.serve(handle, &self.pending[handle.index()], at))
-    }
-
-    /// A request has come over the link. Returns whether a core takes time for it;
-    /// [`Timer::Served`] then says when that is over.
-    #[inline]
-    pub(crate) fn takes_core(&mut self, handle: RequestId, now: Time) -> bool {
-        let Some(over) = self.serve(handle, now) else { return false };
-        let later = over > now;
-        if later {
-            self.timers.set(over, Timer::Served(handle));
-        }
-        later
-    }
 }

@@ -11,105 +11,64 @@ mod die_limit;
 mod firmware;
 mod gaps;
 mod lanes;
+mod link;
 mod overlaps;
 mod queue;
 mod rate;
 mod request;
-mod sleep;
+mod requests;
 mod started;
 mod timers;
+mod way;
 
-use crate::config::{HostChoice, InterfaceKeys, Settings, Transfer};
+use crate::config::Settings;
 use crate::handle::RequestId;
 use crate::metrics::parts::{Part, Parts};
 use crate::parts::policy::HostRule;
-use crate::sleep::Sleep;
-use buffered_reads::BufferedReads;
-use die_limit::DieLimit;
+use crate::saved::{Reader, RestoreError, Writer};
+use crate::sleep::{Load, Stretch};
+use crate::stream::{Feed, StreamKeys};
 use firmware::Firmware;
-use flashyard_core::request::Request;
 use flashyard_core::units::{Lpn, Time};
-pub(crate) use lanes::{Answer, Carried};
-use lanes::{Lane, Ticket};
-use overlaps::Overlaps;
-use queue::{QueuePlace, QueueSlots};
+use lanes::Lanes;
+pub(crate) use link::Carried;
+use link::Link;
+pub(crate) use queue::{PageAccess, Turn};
+use queue::{Queue, QueuePlace};
 pub(crate) use request::Pending;
-use started::StartedPages;
+use requests::Requests;
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 pub(crate) use timers::Timer;
 use timers::Timers;
 
 /// The host's side of the device.
+///
+/// Each of its parts has its own state; what follows from one part for another is a method here.
 #[derive(Clone)]
 pub(crate) struct Host {
-    keys: InterfaceKeys,
-    dispatcher: HostChoice,
-    policy: HostRule,
-    pub(crate) timers: Timers,
-    /// Requests under way, and the first free entry.
-    pending: Vec<Pending>,
-    free_pending: Option<RequestId>,
-    /// Requests that have arrived and are not answered, and how many have arrived.
-    outstanding: u64,
-    arrived: u64,
-    /// Whether no stream has a request left.
-    exhausted: bool,
-    lanes: Vec<Lane>,
-    tickets: Vec<Ticket>,
-    /// Whether a depth or a rate is limited; without, requests are fetched as they are issued.
-    limited: bool,
-    /// Whether a request of the only stream is fetched as it is issued where there is a place.
-    direct: bool,
-    /// What waits for dies, where that is limited.
-    die_limit: Option<Box<DieLimit>>,
-    has_link: bool,
+    requests: Requests,
+    /// The submission queues of the streams.
+    lanes: Lanes,
+    link: Link,
     /// The firmware's cores, where they take time.
     firmware: Option<Box<Firmware>>,
-    /// Whether the data of each page access crosses the link by itself.
-    carries_pages: bool,
-    /// Whether something happened that may let a request be issued or fetched.
-    stirred: bool,
-    /// Streams that may issue again: a request of theirs was answered or fetched since the last
-    /// look.
-    answered: Vec<u32>,
-    /// Streams that a request may be fetched from, a bit each.
-    fetchable: Vec<u64>,
-    /// Whether every answer counts as such.
-    watched: bool,
-    fetched: u64,
-    /// The stream that was served last, and how many of its requests in a row.
-    turn: usize,
-    served: u64,
-    /// When the link has nothing left to carry, to the device and back.
-    link_free: [Time; 2],
-    /// What the link has begun to carry since the last look, where somebody looks.
-    carried: Option<Carried>,
-    notes_carried: bool,
-    /// The sleep of the device, which keeps requests waiting on their way to it.
-    sleep: Option<Box<Sleep>>,
-    /// Sectors of writes that were answered in this phase.
-    written: u64,
+    /// The host queue.
+    queue: Queue,
+    timers: Timers,
     /// Answers, where somebody takes them.
     answers: Option<VecDeque<Answer>>,
-    /// The host queue, and how many requests came into it.
-    waiting: VecDeque<RequestId>,
-    entered: u64,
-    queue_places: Vec<QueuePlace>,
-    queue_slots: QueueSlots,
-    /// The request that is being translated.
-    translating: Option<RequestId>,
-    /// Whether the dispatcher works on it.
-    dispatching: bool,
-    /// Requests that are started and not answered, and page accesses that are not over.
-    unanswered: u64,
-    accesses: u32,
-    /// Those requests, where the host policy may leave the order.
-    overlaps: Overlaps,
-    /// The request that was last picked while it had to wait for another one.
-    held_back: Option<RequestId>,
-    started_pages: StartedPages,
-    buffered_reads: BufferedReads,
+    /// Whether no stream has a request left.
+    exhausted: bool,
+}
+
+/// The answer of a request: the request by order of arrival, when the host had it, and the parts of
+/// the time until then.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer {
+    pub(crate) order: u64,
+    pub(crate) at: Time,
+    pub(crate) parts: Parts,
 }
 
 impl Index<RequestId> for Host {
@@ -117,80 +76,29 @@ impl Index<RequestId> for Host {
 
     #[inline]
     fn index(&self, request: RequestId) -> &Pending {
-        &self.pending[request.index()]
+        &self.requests[request]
     }
 }
 
 impl IndexMut<RequestId> for Host {
     #[inline]
     fn index_mut(&mut self, request: RequestId) -> &mut Pending {
-        &mut self.pending[request.index()]
+        &mut self.requests[request]
     }
 }
 
 impl Host {
     pub(crate) fn new(settings: &Settings, policy: HostRule) -> Self {
-        let (keys, dispatcher) = (settings.keys.interface, settings.keys.host);
-        let die_limit = DieLimit::new(settings);
         Self {
-            keys,
-            dispatcher,
-            policy,
-            timers: Timers::default(),
-            pending: Vec::new(),
-            free_pending: None,
-            outstanding: 0,
-            arrived: 0,
-            exhausted: false,
-            lanes: Vec::new(),
-            tickets: Vec::new(),
-            limited: keys.queue_depth > 0 || keys.fetch_depth > 0 || die_limit.is_some(),
-            direct: false,
-            die_limit,
-            has_link: keys.link_ps_per_byte > 0
-                || keys.link_latency_ns > 0
-                || settings.keys.energy.link_pj_per_byte > 0
-                || settings.keys.sleeps(),
+            requests: Requests::default(),
+            lanes: Lanes::new(settings),
+            link: Link::new(settings),
             firmware: Firmware::new(settings),
-            carries_pages: keys.transfer != Transfer::Request && keys.link_ps_per_byte > 0,
-            stirred: false,
-            answered: Vec::new(),
-            fetchable: Vec::new(),
-            watched: false,
-            fetched: 0,
-            turn: 0,
-            served: 0,
-            link_free: [Time::ZERO; 2],
-            carried: None,
-            notes_carried: settings.keys.energy.link_pj_per_byte > 0,
-            sleep: Sleep::new(settings.keys.sleep_levels()).map(Box::new),
-            written: 0,
+            queue: Queue::new(settings, policy),
+            timers: Timers::default(),
             answers: None,
-            waiting: VecDeque::new(),
-            entered: 0,
-            queue_places: Vec::new(),
-            queue_slots: QueueSlots::default(),
-            translating: None,
-            dispatching: false,
-            unanswered: 0,
-            accesses: 0,
-            overlaps: Overlaps::NONE,
-            held_back: None,
-            started_pages: StartedPages::default(),
-            buffered_reads: BufferedReads::default(),
+            exhausted: false,
         }
-    }
-
-    /// The host policy.
-    #[inline]
-    pub(crate) const fn policy(&self) -> &HostRule {
-        &self.policy
-    }
-
-    /// Requests that have arrived and are not answered.
-    #[inline]
-    pub(crate) const fn outstanding(&self) -> u64 {
-        self.outstanding
     }
 
     /// From now on answers are kept for [`Self::take_answer`], or no longer.
@@ -209,21 +117,6 @@ impl Host {
         self.answers.as_mut()?.pop_front()
     }
 
-    /// Whether the submission queue of a stream has no place.
-    pub(crate) fn queue_is_full(&self, lane: usize) -> bool {
-        self.keys.queue_depth > 0 && self.lanes[lane].outstanding >= self.keys.queue_depth
-    }
-
-    /// Requests that have arrived.
-    pub(crate) const fn arrived(&self) -> u64 {
-        self.arrived
-    }
-
-    /// Sets how many requests have arrived, on a device that was saved.
-    pub(crate) const fn restore_arrived(&mut self, arrived: u64) {
-        self.arrived = arrived;
-    }
-
     /// Whether no stream has a request left.
     #[inline]
     pub(crate) const fn is_exhausted(&self) -> bool {
@@ -235,78 +128,333 @@ impl Host {
         self.exhausted = exhausted;
     }
 
-    /// The request that has waited longest for its answer.
-    pub(crate) fn oldest_unanswered(&self) -> u64 {
-        let unanswered = self.pending.iter().filter(|request| request.answered.is_none());
-        unanswered.map(|request| request.order).min().unwrap_or(self.arrived)
+    /// A timer goes off at an instant.
+    #[inline]
+    pub(crate) fn set_timer(&mut self, at: Time, timer: Timer) {
+        self.timers.set(at, timer);
+    }
+
+    /// When the next timer goes off; [`Time::MAX`] where none is set.
+    #[inline]
+    pub(crate) const fn next_timer(&self) -> Time {
+        self.timers.next()
     }
 }
 
-/// The life of a request.
+/// Requests under way.
 impl Host {
-    /// A request arrives that touches these pages.
-    #[expect(clippy::inline_always, reason = "once a request, with large arguments")]
-    #[inline(always)]
-    pub(crate) fn open(&mut self, request: &Request, first: Lpn, pages: u32) -> RequestId {
-        let order = self.arrived;
-        self.arrived += 1;
-        self.outstanding += 1;
-        let Some(free) = self.free_pending else {
-            self.pending.push(Pending::new(request, order, first, pages));
-            let place = self.pending.len() - 1;
-            return RequestId::new(u32::try_from(place).expect("fewer than 2^32 requests wait"));
-        };
-        let entry = &mut self.pending[free.index()];
-        self.free_pending = entry.link;
-        *entry = Pending::new(request, order, first, pages);
-        free
+    /// Requests that have arrived.
+    pub(crate) const fn arrived(&self) -> u64 {
+        self.requests.arrived()
+    }
+
+    /// Sets how many requests have arrived, on a device that was saved.
+    pub(crate) const fn restore_arrived(&mut self, arrived: u64) {
+        self.requests.restore_arrived(arrived);
+    }
+
+    /// Requests that have arrived and are not answered.
+    #[inline]
+    pub(crate) const fn outstanding(&self) -> u64 {
+        self.requests.outstanding()
+    }
+
+    /// The request that has waited longest for its answer.
+    pub(crate) fn oldest_unanswered(&self) -> u64 {
+        self.requests.oldest_unanswered()
+    }
+
+    /// A request by its handle and order of arrival, while it is not forgotten.
+    pub(crate) fn live(&self, request: (RequestId, u64)) -> Option<RequestId> {
+        self.requests.live(request)
+    }
+
+    /// A set of the device's own work is charged to a request, while that is not forgotten. Returns
+    /// the request.
+    pub(crate) fn charge(&mut self, request: (RequestId, u64)) -> Option<RequestId> {
+        let handle = self.requests.live(request)?;
+        self.requests[handle].charges += 1;
+        Some(handle)
+    }
+
+    /// Forgets a request.
+    pub(crate) fn close(&mut self, request: RequestId) {
+        self.requests.close(request);
+    }
+
+    /// The set of a page access has been made.
+    #[inline]
+    pub(crate) fn access_begins(&mut self, handle: RequestId) {
+        self.requests.access_begins(handle);
+    }
+
+    /// A page access is over.
+    #[inline]
+    pub(crate) const fn access_ends(&mut self) {
+        self.requests.access_ends();
+    }
+
+    /// Page accesses that are not over.
+    pub(crate) const fn accesses(&self) -> u32 {
+        self.requests.accesses()
     }
 
     /// Charges the time since the arrival of a request to the parts of a set that is made now.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a step of each access; a call costs as much")]
     pub(crate) fn charge_until(&self, now: Time, handle: RequestId, parts: &mut Parts) {
-        let request = &self[handle];
+        let request = &self.requests[handle];
         let all = now.since(request.request.arrival).as_ns();
         parts.add(Part::MapStall, request.stalled_ns);
         parts.add(Part::Flush, request.flush_ns);
-        let link = self.tickets[handle.index()].link_ns;
+        let link = request.ticket.link_ns;
         parts.add(Part::Link, link);
         let cores = self.firmware.as_ref().map_or(0, |cores| cores.spent_ns(handle));
-        let firmware = self.dispatcher.dispatch_ns + cores;
+        let firmware = self.queue.dispatch_ns() + cores;
         parts.add(Part::Firmware, firmware);
         let known = link + firmware + request.stalled_ns + request.flush_ns;
         parts.add(Part::HostQueue, all - known);
     }
+}
 
-    /// The set of a page access has been made.
+/// Streams.
+impl Host {
+    /// A phase of these streams begins. `watched` is whether every answer is looked at.
+    pub(crate) fn begin(
+        &mut self,
+        start: Time,
+        streams: impl Iterator<Item = StreamKeys>,
+        watched: bool,
+    ) {
+        self.lanes.begin(start, streams, watched);
+    }
+
+    /// Whether the submission queue of a stream has no place.
+    pub(crate) fn queue_is_full(&self, lane: usize) -> bool {
+        self.lanes.is_full(lane)
+    }
+
+    /// When the next request of a stream is issued; [`Time::MAX`] where there is none or an answer
+    /// must come first.
     #[inline]
-    pub(crate) fn access_begins(&mut self, handle: RequestId) {
-        let request = &mut self[handle];
-        request.translated += 1;
-        request.unfinished += 1;
-        self.accesses += 1;
+    pub(crate) fn due(&self, lane: usize, feed: &Feed, start: Time, now: Time) -> Time {
+        self.lanes.due(lane, feed, start, now)
     }
 
-    /// A page access is over.
+    /// Whether a request was answered that may let another one be issued or fetched.
     #[inline]
-    pub(crate) const fn access_ends(&mut self) {
-        self.accesses -= 1;
+    pub(crate) const fn is_stirred(&self) -> bool {
+        self.lanes.is_stirred()
     }
 
-    /// Page accesses that are not over.
-    pub(crate) const fn accesses(&self) -> u32 {
-        self.accesses
+    /// All that may be issued is issued now.
+    pub(crate) const fn unstir(&mut self) {
+        self.lanes.unstir();
     }
 
-    /// Forgets a request.
-    pub(crate) fn close(&mut self, request: RequestId) {
-        self[request].order = u64::MAX;
-        self[request].link = self.free_pending.replace(request);
+    /// Adds the streams that have had an answer since the last look, which may let them issue, to
+    /// a list.
+    #[inline]
+    pub(crate) fn take_answered(&mut self, lanes: &mut Vec<u32>) {
+        self.lanes.take_answered(lanes);
     }
 
-    /// A request by its handle and order of arrival, while it is not forgotten.
-    pub(crate) fn live(&self, (request, order): (RequestId, u64)) -> Option<RequestId> {
-        (self[request].order == order).then_some(request)
+    /// Sectors of writes that were answered in this phase.
+    pub(crate) const fn written(&self) -> u64 {
+        self.lanes.written()
+    }
+
+    /// For each stream, how long a request of it waited for its rate limit, in nanoseconds.
+    pub(crate) fn held_ns(&self) -> impl Iterator<Item = u64> {
+        self.lanes.held_ns()
+    }
+
+    /// Fetches a request, if there is one and a place for it.
+    #[inline]
+    pub(crate) fn fetch(&mut self, now: Time) -> Option<RequestId> {
+        self.lanes.fetch(now, &self.requests, &mut self.timers)
+    }
+
+    /// Whether the page accesses that wait for a die are limited.
+    #[inline]
+    pub(crate) const fn limits_dies(&self) -> bool {
+        self.lanes.limits_dies()
+    }
+
+    /// A page access of a request does not wait for its die any more.
+    pub(crate) fn left_die(&mut self, handle: RequestId, lpn: Lpn) {
+        self.lanes.left_die(handle, lpn, &self.requests);
+    }
+}
+
+/// The host queue.
+impl Host {
+    /// The host policy.
+    #[inline]
+    pub(crate) const fn policy(&self) -> &HostRule {
+        self.queue.policy()
+    }
+
+    /// A request enters the queue.
+    pub(crate) fn enter_queue(&mut self, handle: RequestId, now: Time) {
+        self.queue.enter(handle, now, self.requests.handles());
+    }
+
+    /// Whether a request waits or is being translated.
+    #[inline]
+    pub(crate) fn has_requests(&self) -> bool {
+        self.queue.has_requests()
+    }
+
+    /// How many requests wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.queue.waiting()
+    }
+
+    /// The request at a place of the queue.
+    pub(crate) fn at(&self, place: usize) -> RequestId {
+        self.queue.at(place)
+    }
+
+    /// The oldest request that waits.
+    pub(crate) fn oldest(&self) -> Option<RequestId> {
+        self.queue.oldest()
+    }
+
+    /// When a request came into the queue, and the slot that it took there.
+    pub(crate) fn place_in_queue(&self, handle: RequestId) -> &QueuePlace {
+        self.queue.place(handle)
+    }
+
+    /// The units of the writes in the queue that have not been translated, of so many requests.
+    pub(crate) fn coming_writes(&self, requests: usize) -> impl Iterator<Item = Lpn> {
+        self.queue.coming_writes(requests, &self.requests)
+    }
+
+    /// Whether one of the oldest queued requests has an access of a unit that is not started.
+    pub(crate) fn is_queued(&self, lpn: Lpn) -> bool {
+        self.queue.has_access(lpn, &self.requests)
+    }
+
+    /// What comes next.
+    #[inline]
+    pub(crate) fn next_turn(&mut self) -> Turn {
+        self.queue.next()
+    }
+
+    /// A request is started, all of it. Returns whether its translation may begin;
+    /// [`Timer::Dispatched`] otherwise says when.
+    #[inline]
+    pub(crate) fn translate(&mut self, handle: RequestId, now: Time) -> bool {
+        let work = self.queue.translate(handle);
+        if !work.is_zero() {
+            self.timers.set(now + work, Timer::Dispatched);
+        }
+        work.is_zero()
+    }
+
+    /// The request that was being translated is.
+    #[inline]
+    pub(crate) const fn end_translation(&mut self) {
+        self.queue.end_translation();
+    }
+
+    /// A request is started.
+    #[inline]
+    pub(crate) fn start(&mut self, handle: RequestId) {
+        self.queue.start(handle, &self.requests[handle]);
+    }
+
+    /// Takes the request out of the queue that starts where the one at `place` was picked: it, or
+    /// an earlier one that it must not overtake. `replaced` is told where that, or a request under
+    /// way, keeps the picked one waiting for the first time. There is none where a request under
+    /// way has to end first, or pages of it are started one by one.
+    pub(crate) fn take_picked(
+        &mut self,
+        place: usize,
+        replaced: impl FnOnce(),
+    ) -> Option<RequestId> {
+        self.queue.take_picked(place, &self.requests, replaced)
+    }
+
+    /// The request at `place` was picked and must wait for another one, or not. Returns whether it
+    /// is not the one that had to wait when one was last picked.
+    pub(crate) fn hold_back(&mut self, place: usize, held: bool) -> bool {
+        self.queue.hold_back(place, held)
+    }
+
+    /// Whether a request that is under way conflicts with this one.
+    pub(crate) fn is_under_way(&self, handle: RequestId) -> bool {
+        self.queue.is_under_way(handle, &self.requests)
+    }
+
+    /// The first request that overlaps the one at `place`, where one of the two changes contents.
+    pub(crate) fn first_conflict(&self, place: usize) -> Option<usize> {
+        self.queue.first_conflict(place, &self.requests)
+    }
+
+    /// The access to start in place of this one: an earlier access of that page by another request
+    /// that it must not overtake.
+    pub(crate) fn earliest_access(&self, place: usize, page: u32) -> PageAccess {
+        self.queue.earliest_access(place, page, &self.requests)
+    }
+
+    /// The first waiting access of the same page by an earlier request, where one of the two
+    /// changes it.
+    pub(crate) fn earlier_access(&self, place: usize, page: u32) -> Option<(usize, u32)> {
+        self.queue.earlier_access(place, page, &self.requests)
+    }
+
+    /// The first page access of a request, from number `from` on, that has not been started.
+    pub(crate) fn unstarted_page(&self, handle: RequestId, from: u32) -> Option<u32> {
+        self.queue.unstarted(handle, &self.requests[handle], from)
+    }
+
+    /// A page access has been started; behind its last one the request leaves the queue.
+    pub(crate) fn page_started(&mut self, access: &PageAccess) {
+        self.queue.page_started(access, &mut self.requests[access.handle]);
+    }
+
+    /// The place in the queue of the request that has the nth of the buffered reads, and the page.
+    pub(crate) fn buffered_read(&self, nth: usize) -> Option<(usize, u32)> {
+        self.queue.buffered_read(nth)
+    }
+
+    /// Takes over which units have come into the buffer and left it, and who came into the queue;
+    /// `is_held` tells whether a unit is in the buffer.
+    pub(crate) fn follow_buffer(&mut self, changes: &[(Lpn, bool)], is_held: impl Fn(Lpn) -> bool) {
+        self.queue.follow_buffer(changes, &self.requests, is_held);
+    }
+}
+
+/// Sleep.
+impl Host {
+    /// Whether the device ever sleeps.
+    pub(crate) const fn may_sleep(&self) -> bool {
+        self.link.may_sleep()
+    }
+
+    /// Somebody needs the device: returns from when on it is awake.
+    pub(crate) fn wake(&mut self, now: Time) -> Time {
+        self.link.wake(now)
+    }
+
+    /// Time goes on to `to` while the device has this to do: a stretch of it, none where all has
+    /// passed or the device never sleeps.
+    pub(crate) fn doze(&mut self, to: Time, load: Load) -> Option<Stretch> {
+        self.link.doze(to, load)
+    }
+
+    pub(crate) fn save_sleep(&self, to: &mut Writer<'_>) {
+        self.link.save_sleep(to);
+    }
+
+    /// Takes over the sleep of a device that was saved at `now`.
+    pub(crate) fn load_sleep(
+        &mut self,
+        from: &mut Reader<'_>,
+        now: Time,
+    ) -> Result<(), RestoreError> {
+        self.link.load_sleep(from, now)
     }
 }

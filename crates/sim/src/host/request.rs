@@ -6,6 +6,18 @@ use flashyard_core::policy::RequestView;
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::{Lpn, Span, Time};
 
+/// Where a request comes from, and its way over the link.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ticket {
+    /// Its stream, and its place there.
+    pub(super) lane: u32,
+    pub(super) number: u64,
+    /// Time on the way to the device, waiting for the link included.
+    pub(super) link_ns: u64,
+    /// Whether its answer is on the way back.
+    pub(super) answering: bool,
+}
+
 /// A request that has arrived and whose work is not over.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pending {
@@ -35,13 +47,20 @@ pub(crate) struct Pending {
     pub(crate) flush_ns: u64,
     pub(crate) own: Span,
     pub(crate) parts: Parts,
+    pub(super) ticket: Ticket,
     /// The next free entry.
-    pub(crate) link: Option<RequestId>,
+    pub(super) link: Option<RequestId>,
 }
 
 impl Pending {
     /// A request that has just arrived, of this order of arrival.
-    pub(super) fn new(request: &Request, order: u64, first: Lpn, pages: u32) -> Self {
+    pub(super) fn new(
+        request: &Request,
+        order: u64,
+        first: Lpn,
+        pages: u32,
+        ticket: Ticket,
+    ) -> Self {
         Self {
             request: *request,
             order,
@@ -61,6 +80,7 @@ impl Pending {
             flush_ns: 0,
             own: Span::ZERO,
             parts: Parts::default(),
+            ticket,
             link: None,
         }
     }
@@ -96,6 +116,16 @@ impl Pending {
             self.parts = *parts;
         }
         last
+    }
+
+    /// A unit that it touches.
+    pub(crate) fn lpn_of(&self, page: u32) -> Lpn {
+        Lpn::new(self.first.get() + page)
+    }
+
+    /// The stream of it.
+    pub(crate) const fn stream(&self) -> usize {
+        self.ticket.lane as usize
     }
 
     /// Whether all its page accesses have been translated.
