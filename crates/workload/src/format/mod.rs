@@ -8,6 +8,7 @@
 
 mod fields;
 mod interface;
+mod kernel;
 
 use std::sync::LazyLock;
 
