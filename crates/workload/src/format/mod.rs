@@ -42,6 +42,7 @@ formats! {
     blkparse,
     disksim,
     fio,
+    ftrace,
     spc,
     ssdsim,
 }
