@@ -16,6 +16,7 @@ pub use self::interface::{Event, Format, FormatInfo, Parsed, ReaderOptions, Reco
 pub use crate::error::RowError;
 use crate::error::{WorkloadError, quoted};
 use crate::lines::Lines;
+use crate::number::split_blanks;
 
 macro_rules! formats {
     (..$described:ident, $(..$beside:ident,)+ $($module:ident),+ $(,)?) => {
@@ -38,6 +39,7 @@ formats! {
     ..columns,
     ..binary,
     ..write,
+    biosnoop,
     biotracer,
     blkparse,
     disksim,
@@ -180,6 +182,11 @@ pub(crate) fn resolve(lines: &mut Lines, name: Option<&str>) -> Result<Chosen, W
     let Some(first) = sample.first() else {
         return Err(no_requests(file));
     };
+    if sample.iter().any(|line| lacks_addresses(line)) {
+        let what = "it is what biosnoop.bt of bpftrace prints, which names no sectors and no sizes";
+        let fix = "record with biosnoop of bcc, or with blktrace".to_owned();
+        return Err(WorkloadError::File { file, what: what.to_owned(), fix });
+    }
     FormatInfo::detect(&sample).map(Chosen::Known).ok_or_else(|| WorkloadError::File {
         file,
         what: format!("its format is not known, it starts with {}", quoted(first)),
@@ -200,6 +207,17 @@ fn binary(text: &[u8]) -> Option<(&'static str, &'static str)> {
         "it is a binary trace of blktrace, it starts with the bytes 0x65617400",
         "make text of it: blkparse -i FILE -o TEXT",
     ))
+}
+
+/// Whether a line is the header of `biosnoop.bt` (repository bpftrace/bpftrace, `tools`), whose rows
+/// are completions without addresses: `TIME(ms)`, in newer versions `DISK`, `COMM`, `PID` and
+/// `LAT(ms)`.
+fn lacks_addresses(line: &[u8]) -> bool {
+    let (columns, count) = split_blanks::<5>(line);
+    let names = columns.get(..count).unwrap_or_default();
+    names.first().is_some_and(|first| [&b"TIME(ms)"[..], b"TIME(us)"].contains(first))
+        && names.contains(&&b"COMM"[..])
+        && !names.contains(&&b"SECTOR"[..])
 }
 
 /// The error of a trace without rows.

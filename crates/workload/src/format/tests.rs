@@ -89,6 +89,21 @@ fn binary_traces_of_blktrace_are_known() {
 }
 
 #[test]
+fn the_output_of_biosnoop_bt_is_known() {
+    for header in ["TIME(ms)     COMM             PID    LAT(ms)", "TIME(ms) DISK COMM PID LAT(ms)"]
+    {
+        let text = format!("Attaching 4 probes...\n{header}\n611 bash 4179 10\n").into_bytes();
+        let mut lines = Lines::new("t", Box::new(std::io::Cursor::new(text)));
+        let message = resolve(&mut lines, None).unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "t: it is what biosnoop.bt of bpftrace prints, which names no sectors and no sizes; \
+             record with biosnoop of bcc, or with blktrace"
+        );
+    }
+}
+
+#[test]
 fn mutated_rows_never_panic() {
     let mut random = SplitMix64::new(1);
     for info in FORMATS.iter() {

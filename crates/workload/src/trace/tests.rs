@@ -55,7 +55,8 @@ fn gzip(text: &[u8]) -> Vec<u8> {
 /// The rows of the example that are requests.
 fn example_requests(info: &FormatInfo) -> usize {
     let mut reader = (info.reader)(&ReaderOptions::default());
-    let is_request = |line: &&str| reader.parse(line.as_bytes()) != Ok(Parsed::Other);
+    let is_request =
+        |line: &&str| matches!(reader.parse(line.as_bytes()), Ok(Parsed::Request(_)));
     info.example.lines().filter(is_request).count()
 }
 
