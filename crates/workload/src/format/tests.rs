@@ -71,24 +71,6 @@ fn one_spoilt_line_does_not_hide_the_format() {
 }
 
 #[test]
-fn binary_traces_of_blktrace_are_known() {
-    for magic in [[7, b't', b'a', b'e'], [b'e', b'a', b't', 7]] {
-        let bytes = [&magic[..], &[0; 44]].concat();
-        for name in [None, Some("blkparse")] {
-            let mut lines = Lines::new("t", Box::new(std::io::Cursor::new(bytes.clone())));
-            let message = resolve(&mut lines, name).unwrap_err().to_string();
-            assert_eq!(
-                message,
-                "t: it is a binary trace of blktrace, it starts with the bytes 0x65617400; make \
-                 text of it: blkparse -i FILE -o TEXT"
-            );
-        }
-    }
-    assert_eq!(binary(b"eat"), None);
-    assert_eq!(binary(b"eats 1 2 3"), None);
-}
-
-#[test]
 fn the_output_of_biosnoop_bt_is_known() {
     for header in ["TIME(ms)     COMM             PID    LAT(ms)", "TIME(ms) DISK COMM PID LAT(ms)"]
     {
