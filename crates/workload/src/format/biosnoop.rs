@@ -244,10 +244,14 @@ impl Format for Biosnoop {
         }
         let (_, count) = split_blanks::<1>(line);
         let Some(header) = self.header else {
-            let fix = "the columns are known from the header, TIME(s) COMM PID DISK T SECTOR BYTES \
+            let fix =
+                "the columns are known from the header, TIME(s) COMM PID DISK T SECTOR BYTES \
                        LAT(ms): put it in front"
-                .to_owned();
-            return Err(RowError { what: "there is no header before the first row".to_owned(), fix });
+                    .to_owned();
+            return Err(RowError {
+                what: "there is no header before the first row".to_owned(),
+                fix,
+            });
         };
         if count < header.count() {
             let what = format!("{count} columns instead of {} or more", header.count());
@@ -287,7 +291,7 @@ mod tests {
 
     /// What a row under a header holds.
     fn read(header: &str, event: Event, row: &str) -> Result<Parsed, RowError> {
-        let mut reader = reader(&ReaderOptions { event, split: None });
+        let mut reader = reader(&ReaderOptions { event, ..ReaderOptions::default() });
         assert_eq!(reader.parse(header.as_bytes()), Ok(Parsed::Header));
         reader.parse(row.as_bytes())
     }
@@ -324,7 +328,7 @@ mod tests {
 
     #[test]
     fn names_of_processes_may_hold_blanks() {
-        let options = ReaderOptions { event: Event::Queue, split: Some("process") };
+        let options = ReaderOptions { split: Some("process"), ..ReaderOptions::default() };
         let mut reader = reader(&options);
         let rows = [PLAIN, "1.0 Web Content 7 sda R 0 512 1.5", "1.0 a  b 3 8 sda R 0 512 1.5"];
         for row in rows {

@@ -235,7 +235,7 @@ mod tests {
     const ROW: &str = "  8,16   5        2     1.000001850 18615  Q   R 1444645666 + 256 [java]";
 
     fn open(event: Event, split: Option<&'static str>) -> Box<dyn Format> {
-        reader(&ReaderOptions { event, split })
+        reader(&ReaderOptions { event, split, ..ReaderOptions::default() })
     }
 
     /// The requests of some rows.

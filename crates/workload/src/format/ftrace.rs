@@ -275,14 +275,18 @@ mod tests {
     use RequestOp::{Flush, Read, Trim, Write};
 
     const ROW: &str = "  dd-4011  [001] d..1. 81.250100: block_bio_queue: 8,0 WS 2048 + 16 [dd]";
-    const ISSUE: &str = "  my task-7 (   7) [012] .... 3.000000001: block_rq_issue: 259,0 R 4096 () 80 \
-                         + 8 none,0,0 [my task]";
+    const ISSUE: &str = "  my task-7 (   7) [012] .... 3.000000001: block_rq_issue: 259,0 R \
+                         4096 () 80 + 8 none,0,0 [my task]";
     const COMPLETE: &str =
         "<idle>-0 [000] d.h1. 4.5: block_rq_complete: 8,16 WFS () 4096 + 1 be,0,4 [0]";
 
     /// What the rows hold under an event and a column of streams.
-    fn read(event: Event, split: Option<&'static str>, rows: &[&str]) -> (Vec<Record>, Vec<String>) {
-        let mut reader = reader(&ReaderOptions { event, split });
+    fn read(
+        event: Event,
+        split: Option<&'static str>,
+        rows: &[&str],
+    ) -> (Vec<Record>, Vec<String>) {
+        let mut reader = reader(&ReaderOptions { event, split, ..ReaderOptions::default() });
         let mut records = Vec::new();
         for row in rows {
             if let Parsed::Request(record) = reader.parse(row.as_bytes()).unwrap() {
@@ -335,7 +339,8 @@ mod tests {
             ("8,0 FWS 0 () 0 + 0 [x]", Some((Flush, Flags::NONE, (0, 0)))),
         ] {
             let row = format!("x-1 [000] .... 1.0: block_rq_issue: {details}");
-            let expected = expected.map(|(op, flags, range)| record(1_000_000_000, op, flags, range));
+            let expected =
+                expected.map(|(op, flags, range)| record(1_000_000_000, op, flags, range));
             let found = read(Event::Issue, None, &[&row]).0;
             assert_eq!(found, expected.into_iter().collect::<Vec<_>>(), "{row}");
         }
@@ -413,7 +418,7 @@ mod tests {
 
     #[test]
     fn an_issue_has_its_command_between_brackets() {
-        let options = ReaderOptions { event: Event::Issue, split: None };
+        let options = ReaderOptions { event: Event::Issue, ..ReaderOptions::default() };
         let error = reader(&options).parse(ISSUE.replace("()", "").as_bytes()).unwrap_err();
         assert!(error.what.starts_with("there is no (command), \"80 + 8"), "{error:?}");
     }

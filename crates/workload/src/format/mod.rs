@@ -6,14 +6,15 @@
 //! Detection, `list formats` and the tests follow. With a type that implements
 //! [`Writer`](write::Writer), traces can be converted to it.
 
-pub(crate) mod blktrace;
 mod fields;
 mod interface;
 mod kernel;
 
 use std::sync::LazyLock;
 
-pub use self::interface::{Event, Format, FormatInfo, Parsed, ReaderOptions, Record};
+pub use self::interface::{
+    Event, Format, FormatInfo, ObjectOptions, Parsed, ReaderOptions, Record,
+};
 pub use crate::error::RowError;
 use crate::error::{WorkloadError, quoted};
 use crate::lines::Lines;
@@ -39,6 +40,7 @@ macro_rules! formats {
 formats! {
     ..columns,
     ..binary,
+    ..blktrace,
     ..write,
     biosnoop,
     biotracer,
@@ -46,6 +48,7 @@ formats! {
     disksim,
     fio,
     ftrace,
+    kv,
     spc,
     ssdsim,
 }
@@ -200,8 +203,8 @@ pub(crate) fn resolve(lines: &mut Lines, name: Option<&str>) -> Result<Chosen, W
     })
 }
 
-/// Whether a line is the header of `biosnoop.bt` (repository bpftrace/bpftrace, `tools`), whose rows
-/// are completions without addresses: `TIME(ms)`, in newer versions `DISK`, `COMM`, `PID` and
+/// Whether a line is the header of `biosnoop.bt` (repository bpftrace/bpftrace, `tools`), whose
+/// rows are completions without addresses: `TIME(ms)`, in newer versions `DISK`, `COMM`, `PID` and
 /// `LAT(ms)`.
 fn lacks_addresses(line: &[u8]) -> bool {
     let (columns, count) = split_blanks::<5>(line);

@@ -1,18 +1,17 @@
 //! Where rows come from: lines of a text format, or the records of a binary one.
 
-use super::{Event, TraceKeys, TraceOptions};
+use super::{Event, ObjectFull, TraceKeys, TraceOptions};
 use crate::error::WorkloadError;
 use crate::format::binary::{self, Records};
 use crate::format::blktrace::{self, Frames};
-use crate::format::{self, Format, Parsed, ReaderOptions, RowError};
+use crate::format::{self, Format, ObjectOptions, Parsed, ReaderOptions, RowError};
 use crate::input::Input;
 use crate::lines::Lines;
 
 /// The rows of a file, not yet placed.
 #[derive(Debug)]
 pub(super) enum Source {
-    /// One row a line.
-    /// `at_start` until a line has been read.
+    /// Rows in lines, one or several; `at_start` until a line has been read.
     Text {
         lines: Lines,
         format: Box<dyn Format>,
@@ -21,6 +20,8 @@ pub(super) enum Source {
         others: Vec<Event>,
         tick_ns: u64,
         at_start: bool,
+        /// Whether a line may hold several requests.
+        several: bool,
     },
     /// One row a record of the project's own format.
     Binary(Box<Records>),
@@ -45,7 +46,13 @@ impl Source {
     ) -> Result<Self, WorkloadError> {
         let bytes = input.open()?;
         let mut lines = Lines::new(input.name(), bytes);
-        let reading = ReaderOptions { event: keys.event, split: options.split.as_deref() };
+        let objects = ObjectOptions {
+            capacity_sectors: options.capacity_sectors,
+            align_sectors: 2 * keys.object_align_kib,
+            evicts: keys.object_full == ObjectFull::EvictOldest,
+        };
+        let split = options.split.as_deref();
+        let reading = ReaderOptions { event: keys.event, split, objects };
         let wanted = options.format.as_deref();
         let is_binary = match wanted {
             Some(format) => format == binary::INFO.name,
@@ -80,7 +87,8 @@ impl Source {
         let (format, name) = (info.open(&reading)?, info.name().to_owned());
         let tick_ns = info.tick_ns();
         let others = others(info.events(), keys.event);
-        Ok(Self::Text { format, lines, name, others, tick_ns, at_start: true })
+        let several = format.has_several();
+        Ok(Self::Text { format, lines, name, others, tick_ns, at_start: true, several })
     }
 
     /// The name of the format.
@@ -132,7 +140,10 @@ impl Source {
     #[expect(clippy::inline_always, reason = "passed on in registers, rows are read twice as fast")]
     pub(super) fn next_row(&mut self) -> Result<Option<Step>, WorkloadError> {
         match self {
-            Self::Text { lines, format, at_start, .. } => {
+            Self::Text { lines, format, at_start, several, .. } => {
+                if *several && let Some(record) = format.next_of_line() {
+                    return Ok(Some(Ok(Parsed::Request(record))));
+                }
                 let at_start = std::mem::take(at_start);
                 Ok(lines.next_filled()?.map(|line| {
                     let step = format.parse(line);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{Cursor, ErrorKind, Read};
 
-use super::{DAMAGE_FIX, Order, RECORD_BYTES, VERSION};
+use super::record::{DAMAGE_FIX, Order, RECORD_BYTES, VERSION};
 use crate::error::WorkloadError;
 use crate::lines::Lines;
 

@@ -30,6 +30,7 @@
 //! Version 8 (`struct blk_io_trace2` of newer kernels) has other records and is refused.
 
 mod frames;
+mod record;
 mod siblings;
 
 use std::io::Write as _;
@@ -37,6 +38,7 @@ use std::io::Write as _;
 use flashyard_core::request::{Flags, RequestOp, SECTOR_BYTES};
 
 pub(crate) use self::frames::Frames;
+use self::record::{DAMAGE_FIX, MAGIC, Order, RECORD_BYTES, VERSION, VERSIONS};
 pub(crate) use self::siblings::check_siblings;
 use super::kernel::{Origin, Rwbs, Streams};
 use super::{Event, Format, FormatInfo, Parsed, ReaderOptions, Record, RowError};
@@ -44,7 +46,7 @@ use crate::error::WorkloadError;
 use crate::lines::Lines;
 
 /// The registry entry.
-pub(crate) const INFO: FormatInfo = FormatInfo {
+pub const INFO: FormatInfo = FormatInfo {
     name: "blktrace",
     doc: "binary records of blktrace, of one CPU or merged by blkparse -d",
     columns: "48 bytes: magic, sequence, time ns, sector, bytes, action, process number, device, \
@@ -53,12 +55,12 @@ pub(crate) const INFO: FormatInfo = FormatInfo {
     // issued at 512 ns; a read of 8 sectors from 64 on, queued at 1024 ns. Device 259,0, CPU 0.
     example: "\x07tae\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x04\x09\0\0\0\0\0\0\0\
               \0\0\0\0\0\0\x10\0dd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\
-              \x07tae\x02\0\0\0\0\x01\0\0\0\0\0\0\0\x08\0\0\0\0\0\0\0\x10\0\0\x01\0\x1a\x01\x09\0\0\0\
-              \0\x000\x10\0\0\0\0\0\0\0\0\
-              \x07tae\x03\0\0\0\0\x02\0\0\0\0\0\0\0\x08\0\0\0\0\0\0\0\x10\0\0\x07\0\x4a\x01\x09\0\0\0\
-              \0\x000\x10\0\0\0\0\0\0\0\0\
-              \x07tae\x04\0\0\0\0\x04\0\0\0\0\0\0\x40\0\0\0\0\0\0\0\0\x10\0\0\x01\0\x11\x01\x09\0\0\0\
-              \0\x000\x10\0\0\0\0\0\0\0\0",
+              \x07tae\x02\0\0\0\0\x01\0\0\0\0\0\0\0\x08\0\0\0\0\0\0\0\x10\0\0\x01\0\x1a\x01\
+              \x09\0\0\0\0\x000\x10\0\0\0\0\0\0\0\0\
+              \x07tae\x03\0\0\0\0\x02\0\0\0\0\0\0\0\x08\0\0\0\0\0\0\0\x10\0\0\x07\0\x4a\x01\
+              \x09\0\0\0\0\x000\x10\0\0\0\0\0\0\0\0\
+              \x07tae\x04\0\0\0\0\x04\0\0\0\0\0\0\x40\0\0\0\0\0\0\0\0\x10\0\0\x01\0\x11\x01\
+              \x09\0\0\0\0\x000\x10\0\0\0\0\0\0\0\0",
     recognises: |_| false,
     events: &[Event::Queue, Event::Issue, Event::Complete],
     splits: &["device", "cpu", "pid"],
@@ -66,20 +68,6 @@ pub(crate) const INFO: FormatInfo = FormatInfo {
     reader,
     writer: None,
 };
-
-/// The first bytes of a record, but for the version, which is the lowest byte.
-const MAGIC: u32 = 0x6561_7400;
-
-/// The version that is read.
-const VERSION: u32 = 7;
-
-/// Versions are small numbers, not letters: text may start with "eat".
-const VERSIONS: std::ops::Range<u8> = 0..0x20;
-
-/// Bytes of a record without what follows it.
-const RECORD_BYTES: usize = 48;
-
-const DAMAGE_FIX: &str = "the file is damaged, or no binary trace of blktrace: fetch it again";
 
 /// The events, and their actions in the lower half of the action.
 const ACTIONS: [(Event, u32); 3] = [(Event::Queue, 1), (Event::Issue, 7), (Event::Complete, 8)];
@@ -110,51 +98,6 @@ pub(crate) fn is_next(lines: &mut Lines) -> Result<bool, WorkloadError> {
         }
     }
     Ok(false)
-}
-
-/// Numbers in the byte order of a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
-    Little,
-    Big,
-}
-
-impl Order {
-    /// The byte order of a record, and its version; `None` where the magic is not there.
-    fn of(record: &[u8]) -> Option<(Self, u32)> {
-        let magic = *record.first_chunk()?;
-        let is_magic = |word: u32| word & !0xff == MAGIC;
-        let orders =
-            [(Self::Little, u32::from_le_bytes(magic)), (Self::Big, u32::from_be_bytes(magic))];
-        orders
-            .into_iter()
-            .find(|(_, word)| is_magic(*word))
-            .map(|(order, word)| (order, word & 0xff))
-    }
-
-    fn u16_at(self, bytes: &[u8], at: usize) -> u16 {
-        let bytes = *bytes[at..].first_chunk().expect("the place lies inside");
-        match self {
-            Self::Little => u16::from_le_bytes(bytes),
-            Self::Big => u16::from_be_bytes(bytes),
-        }
-    }
-
-    fn u32_at(self, bytes: &[u8], at: usize) -> u32 {
-        let bytes = *bytes[at..].first_chunk().expect("the place lies inside");
-        match self {
-            Self::Little => u32::from_le_bytes(bytes),
-            Self::Big => u32::from_be_bytes(bytes),
-        }
-    }
-
-    fn u64_at(self, bytes: &[u8], at: usize) -> u64 {
-        let bytes = *bytes[at..].first_chunk().expect("the place lies inside");
-        match self {
-            Self::Little => u64::from_le_bytes(bytes),
-            Self::Big => u64::from_be_bytes(bytes),
-        }
-    }
 }
 
 /// What the category says that the letters of blkparse would say.

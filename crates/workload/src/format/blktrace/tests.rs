@@ -47,7 +47,7 @@ impl Made<'_> {
             (u64::from(self.bytes), 4),
             (u64::from(self.category << 16 | self.action), 4),
             (4_011, 4),
-            ((8 << 20) | 17, 4),
+            (0x0080_0011, 4),
             (u64::from(self.cpu), 4),
             (0, 2),
             (self.follows.len() as u64, 2),
@@ -61,7 +61,7 @@ impl Made<'_> {
 }
 
 fn open(event: Event, split: Option<&'static str>) -> Box<dyn Format> {
-    reader(&ReaderOptions { event, split })
+    reader(&ReaderOptions { event, split, ..ReaderOptions::default() })
 }
 
 fn parse(made: &Made<'_>) -> Result<Parsed, RowError> {
