@@ -7,6 +7,7 @@ use RequestOp::{Flush, Read, Trim, Write};
 use super::*;
 use crate::RequestSource;
 use crate::input::Input;
+use crate::random::SplitMix64;
 use crate::trace::{BadRows, TimeOrder, Trace, TraceKeys, TraceOptions};
 
 /// A record: time, sector, bytes, category and action, CPU and what follows.
@@ -231,6 +232,25 @@ fn damage_is_named_by_record() {
     let mut skipping = trace("", &[&odd[..], &good].concat(), keys).unwrap();
     assert!(skipping.next_request().unwrap().is_some());
     assert_eq!(skipping.stats().bad_rows, 1);
+}
+
+#[test]
+fn damage_never_panics() {
+    let mut random = SplitMix64::new(11);
+    let whole = INFO.example.as_bytes().repeat(3);
+    for _ in 0..5_000 {
+        let mut bytes = whole.clone();
+        for _ in 0..=random.below(5) {
+            let at = random.below_usize(bytes.len());
+            bytes[at] = u8::try_from(random.below(256)).unwrap();
+        }
+        bytes.truncate(random.below_usize(bytes.len() + 1));
+        let keys = TraceKeys { bad_rows: BadRows::Skip, ..TraceKeys::default() };
+        let Ok(mut trace) = trace("blktrace", &bytes, keys) else { continue };
+        while let Ok(Some(request)) = trace.next_request() {
+            assert!(request.sectors > 0 || request.op == Flush);
+        }
+    }
 }
 
 #[test]
