@@ -4,7 +4,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -99,6 +99,11 @@ impl Input {
     /// What messages call it.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Where it lies, if it is a file.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        if let Place::File(path) = &self.place { Some(path) } else { None }
     }
 
     /// Whether it can be read from the start again. A missing file counts as such an input: the

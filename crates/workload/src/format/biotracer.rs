@@ -124,7 +124,8 @@ mod tests {
 
     #[test]
     fn the_event_is_selectable() {
-        let time = |event| match reader(&ReaderOptions { event, split: None }).parse(ROW.as_bytes())
+        let time = |event| match reader(&ReaderOptions { event, ..ReaderOptions::default() })
+            .parse(ROW.as_bytes())
         {
             Ok(Parsed::Request(record)) => record.time_ns,
             other => panic!("{other:?}"),

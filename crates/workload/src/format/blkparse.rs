@@ -25,11 +25,11 @@
 use flashyard_core::request::{Flags, Request, RequestOp};
 
 use super::fields::{seconds, sector_count, whole};
-use super::write::{Holds, Seconds, Streams, Writer, put};
+use super::kernel::{Origin, SPLITS, Streams, column, is_device, process, rwbs};
+use super::write::{self, Holds, Seconds, Writer, put};
 use super::{Format, FormatInfo, Parsed, ReaderOptions, Record, RowError};
 use crate::error::quoted;
 use crate::format::Event;
-use crate::names::Names;
 use crate::number::{decimal, integer};
 
 /// The registry entry.
@@ -46,7 +46,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
               \x20 8,16   5        8     0.001866003     0  C   R 1444645666 + 256 [0]\n",
     recognises,
     events: &[Event::Queue, Event::Issue, Event::Complete],
-    splits: &["device", "cpu", "pid", "process"],
+    splits: SPLITS,
     tick_ns: 0,
     reader,
     writer: Some(writer),
@@ -79,44 +79,20 @@ const SUMMARY: &[&[u8]] = &[
     b"PC Read",
 ];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Split {
-    Device,
-    Cpu,
-    Pid,
-    Process,
-}
-
 #[derive(Debug)]
 struct Blkparse {
     /// The place of the chosen event in [`ACTIONS`].
     chosen: usize,
-    split: Split,
-    names: Names,
+    streams: Streams,
     /// Lines of each of [`ACTIONS`].
     seen: [u64; ACTIONS.len()],
 }
 
 fn reader(options: &ReaderOptions<'_>) -> Box<dyn Format> {
     let chosen = ACTIONS.iter().position(|(event, _)| *event == options.event);
-    let split = match options.split {
-        Some("cpu") => Split::Cpu,
-        Some("pid") => Split::Pid,
-        Some("process") => Split::Process,
-        _ => Split::Device,
-    };
     let chosen = chosen.expect("the event is one of the format's");
-    Box::new(Blkparse { chosen, split, names: Names::default(), seen: [0; ACTIONS.len()] })
-}
-
-/// Takes the next column off the front of `rest`; empty at the end.
-fn column<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
-    let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
-    let start = rest.iter().position(|byte| !blank(byte)).unwrap_or(rest.len());
-    let text = &rest[start..];
-    let end = text.iter().position(blank).unwrap_or(text.len());
-    *rest = &text[end..];
-    &text[..end]
+    let streams = Streams::new(options.event, options.split);
+    Box::new(Blkparse { chosen, streams, seen: [0; ACTIONS.len()] })
 }
 
 /// The columns that every event has, and what follows them.
@@ -124,12 +100,6 @@ fn columns(line: &[u8]) -> ([&[u8]; COLUMN_COUNT], &[u8]) {
     let mut rest = line;
     let columns = std::array::from_fn(|_| column(&mut rest));
     (columns, rest)
-}
-
-/// Whether a column is `major,minor`.
-fn is_device(text: &[u8]) -> bool {
-    let digits = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
-    memchr::memchr(b',', text).is_some_and(|at| digits(&text[..at]) && digits(&text[at + 1..]))
 }
 
 fn is_action(text: &[u8]) -> bool {
@@ -145,78 +115,7 @@ fn recognises(line: &[u8]) -> bool {
         && !rwbs.is_empty()
 }
 
-/// What RWBS says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Rwbs {
-    /// `None` for N: nothing.
-    op: Option<RequestOp>,
-    flags: Flags,
-}
-
-fn rwbs(text: &[u8]) -> Result<Rwbs, RowError> {
-    let unknown =
-        || RowError::op(text, "R, W, D and N with F, A, S and M, without operations of zones");
-    let (preflush, rest) = match text {
-        [b'F', rest @ ..] => (true, rest),
-        rest => (false, rest),
-    };
-    let (op, zeroes, rest) = match rest {
-        [b'R', rest @ ..] => (Some(RequestOp::Read), false, rest),
-        [b'W', b'Z', rest @ ..] => (Some(RequestOp::Trim), true, rest),
-        [b'W', rest @ ..] => (Some(RequestOp::Write), false, rest),
-        [b'D', rest @ ..] => (Some(RequestOp::Trim), false, rest),
-        [b'N', rest @ ..] if !preflush => (None, false, rest),
-        [b'N' | b'F', rest @ ..] | rest if preflush => (Some(RequestOp::Flush), false, rest),
-        _ => return Err(unknown()),
-    };
-    if !rest.iter().all(|letter| b"FASMBE".contains(letter)) {
-        return Err(unknown());
-    }
-    let mut flags = Flags::NONE;
-    for (set, flag) in [
-        (preflush && op != Some(RequestOp::Flush), Flags::PREFLUSH),
-        (op == Some(RequestOp::Write) && rest.contains(&b'F'), Flags::FUA),
-        (zeroes, Flags::ZEROES),
-    ] {
-        if set {
-            flags = flags.with(flag);
-        }
-    }
-    Ok(Rwbs { op, flags })
-}
-
-/// What is in the brackets at the end of an event of a request.
-fn process(rest: &[u8]) -> Result<&[u8], RowError> {
-    let text = rest.trim_ascii_end().strip_suffix(b"]");
-    let name = text.and_then(|text| Some(&text[memchr::memchr(b'[', text)? + 1..]));
-    name.ok_or_else(|| RowError {
-        what: format!("the line is cut short, it ends with {}", quoted(rest)),
-        fix: "an event of a request ends with [process] or, if completed, with [error]".to_owned(),
-    })
-}
-
 impl Blkparse {
-    fn stream(&mut self, columns: [&[u8]; 3], process: &[u8]) -> Result<u16, RowError> {
-        let [device, cpu, pid] = columns;
-        match self.split {
-            Split::Device => self.names.number("device", device),
-            Split::Cpu => {
-                whole("CPU", cpu)?;
-                self.names.number("cpu", cpu)
-            }
-            Split::Pid => {
-                whole("process number", pid)?;
-                self.names.number("pid", pid)
-            }
-            Split::Process if ACTIONS[self.chosen].0 == Event::Complete => Err(RowError {
-                what: "completions name no process, so it cannot make streams".to_owned(),
-                fix: "set trace.event to queue or issue, or trace.split to device, cpu or pid"
-                    .to_owned(),
-            }),
-            Split::Process => self.names.number("process", process),
-        }
-    }
-
     /// The request of a line of the chosen event.
     fn request(
         &mut self,
@@ -224,20 +123,19 @@ impl Blkparse {
         mut rest: &[u8],
         process: &[u8],
     ) -> Result<Parsed, RowError> {
-        let Rwbs { op, flags } = rwbs(letters)?;
+        let letters = rwbs(letters)?;
         let time_ns = seconds("time", time)?;
         let sector = column(&mut rest);
         let has_sectors = column(&mut rest) == b"+";
-        let flush = op == Some(RequestOp::Flush);
-        let (op, flags, first_sector, sectors) = match op {
-            Some(op) if has_sectors && !flush => {
+        let (op, flags, first_sector, sectors) = match letters.on_sectors() {
+            Some(op) if has_sectors => {
                 let sectors = sector_count("sectors", column(&mut rest))?;
-                (op, flags, whole("sector", sector)?, sectors)
+                (op, letters.flags, whole("sector", sector)?, sectors)
             }
-            Some(_) if flush || flags.has(Flags::PREFLUSH) => (RequestOp::Flush, Flags::NONE, 0, 0),
+            _ if letters.is_flush() => (RequestOp::Flush, Flags::NONE, 0, 0),
             _ => return Ok(Parsed::Other),
         };
-        let stream = self.stream([device, cpu, pid], process)?;
+        let stream = self.streams.number(Origin { device, cpu, pid, process })?;
         Ok(Parsed::Request(Record { time_ns, first_sector, sectors, stream, op, flags }))
     }
 }
@@ -283,7 +181,7 @@ impl Format for Blkparse {
     }
 
     fn stream_names(&self) -> Vec<String> {
-        self.names.list()
+        self.streams.list()
     }
 }
 
@@ -301,7 +199,7 @@ impl Writer for BlkparseWriter {
     fn holds(&self) -> Holds {
         Holds {
             ops: &RequestOp::ALL,
-            streams: Streams::Appearance,
+            streams: write::Streams::Appearance,
             flush_ranges: false,
             ..Holds::READS_AND_WRITES
         }
@@ -337,7 +235,7 @@ mod tests {
     const ROW: &str = "  8,16   5        2     1.000001850 18615  Q   R 1444645666 + 256 [java]";
 
     fn open(event: Event, split: Option<&'static str>) -> Box<dyn Format> {
-        reader(&ReaderOptions { event, split })
+        reader(&ReaderOptions { event, split, ..ReaderOptions::default() })
     }
 
     /// The requests of some rows.

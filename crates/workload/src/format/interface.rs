@@ -19,6 +19,17 @@ pub trait Format: fmt::Debug + Send {
     /// What one line (without its end, never blank) holds.
     fn parse(&mut self, line: &[u8]) -> Result<Parsed, RowError>;
 
+    /// Whether a line may hold several requests. It MUST NOT change.
+    fn has_several(&self) -> bool {
+        false
+    }
+
+    /// The next request of the line that was parsed last, behind the one that `parse` returned.
+    /// Asked for only where [`has_several`](Self::has_several).
+    fn next_of_line(&mut self) -> Option<Record> {
+        None
+    }
+
     /// How many requests of events that are not the chosen one were passed over so far.
     fn passed_over(&self) -> Vec<(Event, u64)> {
         Vec::new()
@@ -50,6 +61,26 @@ pub struct ReaderOptions<'a> {
     pub event: Event,
     /// Which column makes the streams; one of the format's, or its own choice.
     pub split: Option<&'a str>,
+    /// Where objects go, for formats that have keys of objects in place of addresses.
+    pub objects: ObjectOptions,
+}
+
+/// How objects are put on a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ObjectOptions {
+    /// Sectors of the device (512 B); unlimited where there is none.
+    pub capacity_sectors: Option<u64>,
+    /// Every extent of an object starts at a multiple of this many sectors, and has a multiple of
+    /// them; from 1 to 2^31.
+    pub align_sectors: u64,
+    /// Whether the oldest objects make room on a device that is full. It is an error otherwise.
+    pub evicts: bool,
+}
+
+impl Default for ObjectOptions {
+    fn default() -> Self {
+        Self { capacity_sectors: None, align_sectors: 8, evicts: false }
+    }
 }
 
 /// A request as a trace records it.
@@ -80,7 +111,7 @@ impl Record {
 
 impl Default for ReaderOptions<'_> {
     fn default() -> Self {
-        Self { event: Event::Queue, split: None }
+        Self { event: Event::Queue, split: None, objects: ObjectOptions::default() }
     }
 }
 

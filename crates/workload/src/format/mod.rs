@@ -8,13 +8,17 @@
 
 mod fields;
 mod interface;
+mod kernel;
 
 use std::sync::LazyLock;
 
-pub use self::interface::{Event, Format, FormatInfo, Parsed, ReaderOptions, Record};
+pub use self::interface::{
+    Event, Format, FormatInfo, ObjectOptions, Parsed, ReaderOptions, Record,
+};
 pub use crate::error::RowError;
 use crate::error::{WorkloadError, quoted};
 use crate::lines::Lines;
+use crate::number::split_blanks;
 
 macro_rules! formats {
     (..$described:ident, $(..$beside:ident,)+ $($module:ident),+ $(,)?) => {
@@ -26,8 +30,8 @@ macro_rules! formats {
         const WRITTEN: &[FormatInfo] = &[$($module::INFO),+];
 
         /// Every text format, in the order of detection and of lists. Formats of described columns
-        /// come first, because they recognise their rows more exactly. [`binary::INFO`] is the only
-        /// format that is not text.
+        /// come first, because they recognise their rows more exactly. The binary formats, which
+        /// are recognised by their first bytes, are not among them.
         pub static FORMATS: LazyLock<Vec<FormatInfo>> =
             LazyLock::new(|| [&$described::formats()[..], WRITTEN].concat());
     };
@@ -36,19 +40,23 @@ macro_rules! formats {
 formats! {
     ..columns,
     ..binary,
+    ..blktrace,
     ..write,
+    biosnoop,
     biotracer,
     blkparse,
     disksim,
     fio,
+    ftrace,
+    kv,
     spc,
     ssdsim,
 }
 
 impl FormatInfo {
-    /// Every format: those of text, and the binary one.
+    /// Every format: those of text, and the binary ones.
     pub fn all() -> impl Iterator<Item = &'static Self> {
-        FORMATS.iter().chain([&binary::INFO])
+        FORMATS.iter().chain([&blktrace::INFO, &binary::INFO])
     }
 
     /// The format of this name.
@@ -156,9 +164,14 @@ const SAMPLE_LINES: usize = 16;
 /// The format of `lines`: the one that `name` names or describes, or by the first lines where there
 /// is no name.
 pub(crate) fn resolve(lines: &mut Lines, name: Option<&str>) -> Result<Chosen, WorkloadError> {
-    if let Some((what, fix)) = binary(lines.peek(1)?) {
-        let file = lines.name().to_owned();
-        return Err(WorkloadError::File { file, what: what.to_owned(), fix: fix.to_owned() });
+    if blktrace::is_next(lines)? {
+        let what = "it is a binary trace of blktrace, it starts with the bytes 0x65617400";
+        let fix = "take trace.format out, or set it to blktrace".to_owned();
+        return Err(WorkloadError::File {
+            file: lines.name().to_owned(),
+            what: what.to_owned(),
+            fix,
+        });
     }
     if let Some(name) = name {
         if let Some(own) = columns::own(name) {
@@ -178,6 +191,11 @@ pub(crate) fn resolve(lines: &mut Lines, name: Option<&str>) -> Result<Chosen, W
     let Some(first) = sample.first() else {
         return Err(no_requests(file));
     };
+    if sample.iter().any(|line| lacks_addresses(line)) {
+        let what = "it is what biosnoop.bt of bpftrace prints, which names no sectors and no sizes";
+        let fix = "record with biosnoop of bcc, or with blktrace".to_owned();
+        return Err(WorkloadError::File { file, what: what.to_owned(), fix });
+    }
     FormatInfo::detect(&sample).map(Chosen::Known).ok_or_else(|| WorkloadError::File {
         file,
         what: format!("its format is not known, it starts with {}", quoted(first)),
@@ -185,19 +203,15 @@ pub(crate) fn resolve(lines: &mut Lines, name: Option<&str>) -> Result<Chosen, W
     })
 }
 
-/// Binary traces that are known and not read: what they are, and how to make text of them.
-///
-/// A blktrace file starts with 0x65617400 plus the version of the record, in the byte order of the
-/// machine that wrote it (`struct blk_io_trace`, `linux/blktrace_api.h`).
-fn binary(text: &[u8]) -> Option<(&'static str, &'static str)> {
-    let magic: [u8; 4] = *text.first_chunk()?;
-    let words = [u32::from_le_bytes(magic), u32::from_be_bytes(magic)];
-    // A version is a small number, not a letter: text may start with "eat".
-    let known = |word: u32| word & !0xff == 0x6561_7400 && word & 0xff < 0x20;
-    words.into_iter().any(known).then_some((
-        "it is a binary trace of blktrace, it starts with the bytes 0x65617400",
-        "make text of it: blkparse -i FILE -o TEXT",
-    ))
+/// Whether a line is the header of `biosnoop.bt` (repository bpftrace/bpftrace, `tools`), whose
+/// rows are completions without addresses: `TIME(ms)`, in newer versions `DISK`, `COMM`, `PID` and
+/// `LAT(ms)`.
+fn lacks_addresses(line: &[u8]) -> bool {
+    let (columns, count) = split_blanks::<5>(line);
+    let names = columns.get(..count).unwrap_or_default();
+    names.first().is_some_and(|first| [&b"TIME(ms)"[..], b"TIME(us)"].contains(first))
+        && names.contains(&&b"COMM"[..])
+        && !names.contains(&&b"SECTOR"[..])
 }
 
 /// The error of a trace without rows.

@@ -34,7 +34,7 @@ fn stems(directory: &str, extension: &str) -> Vec<String> {
 #[test]
 fn every_file_of_the_directories_is_registered() {
     let mut written = stems("src/format", ".rs");
-    let others = ["binary", "fields", "interface", "mod", "tests"];
+    let others = ["binary", "fields", "interface", "kernel", "mod", "tests"];
     written.retain(|name| !others.contains(&name.as_str()));
     let known: Vec<&str> = WRITTEN.iter().map(|info| info.name).collect();
     assert_eq!(written, known, "add the format to `formats!` in format/mod.rs, in this order");
@@ -71,21 +71,18 @@ fn one_spoilt_line_does_not_hide_the_format() {
 }
 
 #[test]
-fn binary_traces_of_blktrace_are_known() {
-    for magic in [[7, b't', b'a', b'e'], [b'e', b'a', b't', 7]] {
-        let bytes = [&magic[..], &[0; 44]].concat();
-        for name in [None, Some("blkparse")] {
-            let mut lines = Lines::new("t", Box::new(std::io::Cursor::new(bytes.clone())));
-            let message = resolve(&mut lines, name).unwrap_err().to_string();
-            assert_eq!(
-                message,
-                "t: it is a binary trace of blktrace, it starts with the bytes 0x65617400; make \
-                 text of it: blkparse -i FILE -o TEXT"
-            );
-        }
+fn the_output_of_biosnoop_bt_is_known() {
+    for header in ["TIME(ms)     COMM             PID    LAT(ms)", "TIME(ms) DISK COMM PID LAT(ms)"]
+    {
+        let text = format!("Attaching 4 probes...\n{header}\n611 bash 4179 10\n").into_bytes();
+        let mut lines = Lines::new("t", Box::new(std::io::Cursor::new(text)));
+        let message = resolve(&mut lines, None).unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "t: it is what biosnoop.bt of bpftrace prints, which names no sectors and no sizes; \
+             record with biosnoop of bcc, or with blktrace"
+        );
     }
-    assert_eq!(binary(b"eat"), None);
-    assert_eq!(binary(b"eats 1 2 3"), None);
 }
 
 #[test]

@@ -63,6 +63,16 @@ choice! {
 }
 
 choice! {
+    /// What happens where an object has no room on the device.
+    pub enum ObjectFull {
+        /// It is an error.
+        Error = "error",
+        /// The objects whose last put is the longest ago make room.
+        EvictOldest = "evict_oldest",
+    }
+}
+
+choice! {
     /// Which requests are used, by what they ask for.
     pub enum KeepOps {
         /// All.
@@ -119,6 +129,24 @@ keys! {
             source: "assumed: the event that no device under study has delayed",
             flip: "dequeue",
             with: SORTED,
+        },
+        /// What to do where an object of a `kv` trace has no room on the device. `error` ends the
+        /// command. `evict_oldest` deletes the objects whose last put is the longest ago until
+        /// there is room; a get or delete of an object that is not there then asks nothing of the
+        /// device.
+        object_full: ObjectFull = ObjectFull::Error => {
+            kind: Kind::Choice(ObjectFull::WORDS),
+            source: "assumed: evictions that the store did not make change results, so the user \
+                     asks for them",
+            flip: "evict_oldest",
+            with: &["trace.keep_ops=reads"],
+        },
+        /// Objects of a `kv` trace take room in multiples of this, at multiples of this.
+        object_align_kib: u64 = 4 => {
+            kind: Kind::count("KiB", 1, 1 << 20),
+            source: "assumed: the block of most file systems",
+            flip: "1",
+            with: &[],
         },
         /// Which requests are used, by what they ask for.
         keep_ops: KeepOps = KeepOps::All => {
@@ -352,12 +380,22 @@ pub fn key_trace(key: &str) -> &'static str {
     match key {
         "last_stream" | "devices" => STREAMS_TRACE,
         "header_sectors" => HEADER_TRACE,
+        "object_full" => FULL_TRACE,
+        "object_align_kib" => OBJECTS_TRACE,
         _ => KEY_TRACE,
     }
 }
 
 /// Requests of two streams (format `spc`).
 const STREAMS_TRACE: &str = "0,8,4096,R,0.1\n1,800,4096,W,0.2\n";
+
+/// Objects of 20 GiB, of which a device of 32 GiB has room for one (format `kv`).
+const FULL_TRACE: &str = "time,op,key,bytes\n0.1,put,a,21474836480\n0.2,put,b,21474836480\n\
+                          0.3,put,c,4096\n0.4,get,c,4096\n";
+
+/// Objects of less than a page (format `kv`).
+const OBJECTS_TRACE: &str = "time,op,key,bytes\n0.1,put,a,1024\n0.2,put,b,1024\n\
+                             0.3,get,a,1024\n0.4,get,b,1024\n";
 
 /// A write of 8 sectors and one more (format `spc`).
 const HEADER_TRACE: &str = "0,8,4608,W,0.1\n0,800,4096,W,0.2\n";

@@ -31,8 +31,8 @@ use std::io::Read;
 pub use crate::format::Event;
 
 pub use self::keys::{
-    BadRows, Devices, Fold, HeaderSectors, KEY_TRACE, KeepOps, TimeOrder, TraceKeys, TraceOptions,
-    key_trace,
+    BadRows, Devices, Fold, HeaderSectors, KEY_TRACE, KeepOps, ObjectFull, TimeOrder, TraceKeys,
+    TraceOptions, key_trace,
 };
 pub use self::pipeline::Trace;
 pub use self::streams::{STREAMS_MAX, TraceStream, find_streams};

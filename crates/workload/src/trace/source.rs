@@ -1,17 +1,17 @@
-//! Where rows come from: lines of a text format, or the records of the binary one.
+//! Where rows come from: lines of a text format, or the records of a binary one.
 
-use super::{Event, TraceKeys, TraceOptions};
+use super::{Event, ObjectFull, TraceKeys, TraceOptions};
 use crate::error::WorkloadError;
 use crate::format::binary::{self, Records};
-use crate::format::{self, Format, Parsed, ReaderOptions, RowError};
+use crate::format::blktrace::{self, Frames};
+use crate::format::{self, Format, ObjectOptions, Parsed, ReaderOptions, RowError};
 use crate::input::Input;
 use crate::lines::Lines;
 
 /// The rows of a file, not yet placed.
 #[derive(Debug)]
 pub(super) enum Source {
-    /// One row a line.
-    /// `at_start` until a line has been read.
+    /// Rows in lines, one or several; `at_start` until a line has been read.
     Text {
         lines: Lines,
         format: Box<dyn Format>,
@@ -20,9 +20,18 @@ pub(super) enum Source {
         others: Vec<Event>,
         tick_ns: u64,
         at_start: bool,
+        /// Whether a line may hold several requests.
+        several: bool,
     },
-    /// One row a record.
+    /// One row a record of the project's own format.
     Binary(Box<Records>),
+    /// At most one row a record of blktrace.
+    Blktrace {
+        frames: Frames,
+        format: Box<dyn Format>,
+        /// Events of the format besides the chosen one.
+        others: Vec<Event>,
+    },
 }
 
 /// What a row holds, or why it cannot be read.
@@ -37,20 +46,36 @@ impl Source {
     ) -> Result<Self, WorkloadError> {
         let bytes = input.open()?;
         let mut lines = Lines::new(input.name(), bytes);
-        let reading = ReaderOptions { event: keys.event, split: options.split.as_deref() };
+        let objects = ObjectOptions {
+            capacity_sectors: options.capacity_sectors,
+            align_sectors: 2 * keys.object_align_kib,
+            evicts: keys.object_full == ObjectFull::EvictOldest,
+        };
+        let split = options.split.as_deref();
+        let reading = ReaderOptions { event: keys.event, split, objects };
         let wanted = options.format.as_deref();
         let is_binary = match wanted {
             Some(format) => format == binary::INFO.name,
             None => lines.starts_with(&binary::MAGIC)?,
         };
+        let is_blktrace = match wanted {
+            Some(format) => format == blktrace::INFO.name,
+            None => !is_binary && blktrace::is_next(&mut lines)?,
+        };
+        if keys.skip_lines > 0 && (is_binary || is_blktrace) {
+            let what = format!("a binary trace has no lines, {}", keys.skip_lines);
+            let fix = "take the key out".to_owned();
+            return Err(WorkloadError::Key { key: "trace.skip_lines", what, fix });
+        }
         if is_binary {
-            if keys.skip_lines > 0 {
-                let what = format!("a binary trace has no lines, {}", keys.skip_lines);
-                let fix = "take the key out".to_owned();
-                return Err(WorkloadError::Key { key: "trace.skip_lines", what, fix });
-            }
             binary::INFO.open(&reading)?;
             return Ok(Self::Binary(Box::new(Records::open(lines)?)));
+        }
+        if is_blktrace {
+            input.file().map_or(Ok(()), blktrace::check_siblings)?;
+            let format = blktrace::INFO.open(&reading)?;
+            let others = others(blktrace::INFO.events, keys.event);
+            return Ok(Self::Blktrace { frames: Frames::open(lines), format, others });
         }
         lines.skip_mark()?;
         for _ in 0..keys.skip_lines {
@@ -61,8 +86,9 @@ impl Source {
         let info = format::resolve(&mut lines, wanted)?;
         let (format, name) = (info.open(&reading)?, info.name().to_owned());
         let tick_ns = info.tick_ns();
-        let others = info.events().iter().copied().filter(|event| *event != keys.event).collect();
-        Ok(Self::Text { format, lines, name, others, tick_ns, at_start: true })
+        let others = others(info.events(), keys.event);
+        let several = format.has_several();
+        Ok(Self::Text { format, lines, name, others, tick_ns, at_start: true, several })
     }
 
     /// The name of the format.
@@ -70,13 +96,14 @@ impl Source {
         match self {
             Self::Text { name, .. } => name,
             Self::Binary(_) => binary::INFO.name,
+            Self::Blktrace { .. } => blktrace::INFO.name,
         }
     }
 
     /// Events whose times could be used in place of the chosen one's.
     pub(super) fn other_events(&self) -> &[Event] {
         match self {
-            Self::Text { others, .. } => others,
+            Self::Text { others, .. } | Self::Blktrace { others, .. } => others,
             Self::Binary(_) => &[],
         }
     }
@@ -85,7 +112,7 @@ impl Source {
     pub(super) const fn tick_ns(&self) -> u64 {
         match self {
             Self::Text { tick_ns, .. } => *tick_ns,
-            Self::Binary(_) => 0,
+            Self::Binary(_) | Self::Blktrace { .. } => 0,
         }
     }
 
@@ -94,6 +121,7 @@ impl Source {
         match self {
             Self::Text { lines, .. } => lines.name(),
             Self::Binary(records) => records.name(),
+            Self::Blktrace { frames, .. } => frames.name(),
         }
     }
 
@@ -103,6 +131,7 @@ impl Source {
         match self {
             Self::Text { lines, .. } => lines.line(),
             Self::Binary(records) => records.number(),
+            Self::Blktrace { frames, .. } => frames.number(),
         }
     }
 
@@ -111,7 +140,10 @@ impl Source {
     #[expect(clippy::inline_always, reason = "passed on in registers, rows are read twice as fast")]
     pub(super) fn next_row(&mut self) -> Result<Option<Step>, WorkloadError> {
         match self {
-            Self::Text { lines, format, at_start, .. } => {
+            Self::Text { lines, format, at_start, several, .. } => {
+                if *several && let Some(record) = format.next_of_line() {
+                    return Ok(Some(Ok(Parsed::Request(record))));
+                }
                 let at_start = std::mem::take(at_start);
                 Ok(lines.next_filled()?.map(|line| {
                     let step = format.parse(line);
@@ -121,13 +153,16 @@ impl Source {
             Self::Binary(records) => {
                 Ok(records.next_record()?.map(|record| record.map(Parsed::Request)))
             }
+            Self::Blktrace { frames, format, .. } => {
+                Ok(frames.next_frame()?.map(|frame| format.parse(frame)))
+            }
         }
     }
 
     /// What the values of the column that makes streams were.
     pub(super) fn stream_names(&self) -> Vec<String> {
         match self {
-            Self::Text { format, .. } => format.stream_names(),
+            Self::Text { format, .. } | Self::Blktrace { format, .. } => format.stream_names(),
             Self::Binary(records) => records.stream_names().to_vec(),
         }
     }
@@ -140,7 +175,7 @@ impl Source {
     /// The events of requests that were passed over, and how many.
     pub(super) fn passed_over(&self) -> Vec<(Event, u64)> {
         match self {
-            Self::Text { format, .. } => format.passed_over(),
+            Self::Text { format, .. } | Self::Blktrace { format, .. } => format.passed_over(),
             Self::Binary(_) => Vec::new(),
         }
     }
@@ -150,9 +185,16 @@ impl Source {
         let file = self.name().to_owned();
         match self {
             Self::Text { .. } => WorkloadError::Row { file, line, what, fix },
-            Self::Binary(_) => WorkloadError::Record { file, record: line, what, fix },
+            Self::Binary(_) | Self::Blktrace { .. } => {
+                WorkloadError::Record { file, record: line, what, fix }
+            }
         }
     }
+}
+
+/// The events of a format besides the chosen one.
+fn others(events: &[Event], chosen: Event) -> Vec<Event> {
+    events.iter().copied().filter(|event| *event != chosen).collect()
 }
 
 /// The error of the first line: names of columns are a header that the format does not know.

@@ -55,7 +55,7 @@ fn gzip(text: &[u8]) -> Vec<u8> {
 /// The rows of the example that are requests.
 fn example_requests(info: &FormatInfo) -> usize {
     let mut reader = (info.reader)(&ReaderOptions::default());
-    let is_request = |line: &&str| reader.parse(line.as_bytes()) != Ok(Parsed::Other);
+    let is_request = |line: &&str| matches!(reader.parse(line.as_bytes()), Ok(Parsed::Request(_)));
     info.example.lines().filter(is_request).count()
 }
 
@@ -165,9 +165,9 @@ fn the_format_key_overrides_detection() {
     assert_eq!(open("ssdsim").unwrap().len(), 1);
     assert!(open("spc").unwrap_err().starts_with("pipe:1: 1 columns instead of 5; "));
     assert_eq!(
-        open("blktrace").unwrap_err(),
+        open("iometer").unwrap_err(),
         format!(
-            "trace.format: there is no format \"blktrace\"; the formats are {}; or give {OWN}",
+            "trace.format: there is no format \"iometer\"; the formats are {}; or give {OWN}",
             format_names()
         )
     );

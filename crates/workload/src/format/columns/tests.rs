@@ -18,7 +18,7 @@ fn layout(text: &str) -> Layout {
 }
 
 fn options(event: Event, split: Option<&str>) -> ReaderOptions<'_> {
-    ReaderOptions { event, split }
+    ReaderOptions { event, split, ..ReaderOptions::default() }
 }
 
 /// Reads rows one after the other.

@@ -1,0 +1,165 @@
+//! Block events of Linux, however they were recorded: the letters of an operation, the request that
+//! an event stands for, and the columns that make streams.
+//!
+//! Source: `blk_fill_rwbs` of `kernel/trace/blktrace.c`, `fill_rwbs` of blktrace's
+//! `blkparse_fmt.c`.
+
+use flashyard_core::request::{Flags, RequestOp};
+
+use super::fields::whole;
+use super::{Event, RowError};
+use crate::error::quoted;
+use crate::names::Names;
+
+/// The columns that can make streams. Completions have all of them but the process.
+pub(super) const SPLITS: &[&str] = &["device", "cpu", "pid", "process"];
+
+/// What RWBS says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Rwbs {
+    /// `None` for N: nothing.
+    pub(super) op: Option<RequestOp>,
+    pub(super) flags: Flags,
+}
+
+/// Reads the letters of RWBS: F where a flush comes first; R, W, WZ, D or N; F for force unit
+/// access; then A (readahead), S (synchronous), M (metadata), U (atomic), and of old kernels B and
+/// E, which change nothing. Operations of zones are refused.
+pub(super) fn rwbs(text: &[u8]) -> Result<Rwbs, RowError> {
+    let unknown =
+        || RowError::op(text, "R, W, D and N with F, A, S and M, without operations of zones");
+    let (preflush, rest) = match text {
+        [b'F', rest @ ..] => (true, rest),
+        rest => (false, rest),
+    };
+    let (op, zeroes, rest) = match rest {
+        [b'R', rest @ ..] => (Some(RequestOp::Read), false, rest),
+        [b'W', b'Z', rest @ ..] => (Some(RequestOp::Trim), true, rest),
+        [b'W', rest @ ..] => (Some(RequestOp::Write), false, rest),
+        [b'D', rest @ ..] => (Some(RequestOp::Trim), false, rest),
+        [b'N', rest @ ..] if !preflush => (None, false, rest),
+        [b'N' | b'F', rest @ ..] | rest if preflush => (Some(RequestOp::Flush), false, rest),
+        _ => return Err(unknown()),
+    };
+    if !rest.iter().all(|letter| b"FASMUBE".contains(letter)) {
+        return Err(unknown());
+    }
+    let mut flags = Flags::NONE;
+    for (set, flag) in [
+        (preflush && op != Some(RequestOp::Flush), Flags::PREFLUSH),
+        (op == Some(RequestOp::Write) && rest.contains(&b'F'), Flags::FUA),
+        (zeroes, Flags::ZEROES),
+    ] {
+        if set {
+            flags = flags.with(flag);
+        }
+    }
+    Ok(Rwbs { op, flags })
+}
+
+impl Rwbs {
+    /// The operation of an event that has sectors; `None` where it is no request, or a flush.
+    pub(super) fn on_sectors(self) -> Option<RequestOp> {
+        self.op.filter(|op| *op != RequestOp::Flush)
+    }
+
+    /// Whether an event without sectors is a flush: its letters say so, or it is what is left of a
+    /// request with a flush in front.
+    pub(super) fn is_flush(self) -> bool {
+        match self.op {
+            Some(RequestOp::Flush) => true,
+            Some(_) => self.flags.has(Flags::PREFLUSH),
+            None => false,
+        }
+    }
+}
+
+/// Whether a column is `major,minor`.
+pub(super) fn is_device(text: &[u8]) -> bool {
+    let digits = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
+    memchr::memchr(b',', text).is_some_and(|at| digits(&text[..at]) && digits(&text[at + 1..]))
+}
+
+/// Takes the next column off the front of `rest`; empty at the end.
+pub(super) fn column<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
+    let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+    let start = rest.iter().position(|byte| !blank(byte)).unwrap_or(rest.len());
+    let text = &rest[start..];
+    let end = text.iter().position(blank).unwrap_or(text.len());
+    *rest = &text[end..];
+    &text[..end]
+}
+
+/// What is in the brackets at the end of an event of a request.
+pub(super) fn process(rest: &[u8]) -> Result<&[u8], RowError> {
+    let text = rest.trim_ascii_end().strip_suffix(b"]");
+    let name = text.and_then(|text| Some(&text[memchr::memchr(b'[', text)? + 1..]));
+    name.ok_or_else(|| RowError {
+        what: format!("the line is cut short, it ends with {}", quoted(rest)),
+        fix: "an event of a request ends with [process] or, if completed, with [error]".to_owned(),
+    })
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Split {
+    Device,
+    Cpu,
+    Pid,
+    Process,
+}
+
+/// Who made a request, and on what.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin<'a> {
+    pub(super) device: &'a [u8],
+    pub(super) cpu: &'a [u8],
+    pub(super) pid: &'a [u8],
+    pub(super) process: &'a [u8],
+}
+
+/// Numbers the streams of events.
+#[derive(Debug)]
+pub(super) struct Streams {
+    event: Event,
+    split: Split,
+    names: Names,
+}
+
+impl Streams {
+    /// Streams of events of this kind, by one of [`SPLITS`], or by device.
+    pub(super) fn new(event: Event, split: Option<&str>) -> Self {
+        let split = match split {
+            Some("cpu") => Split::Cpu,
+            Some("pid") => Split::Pid,
+            Some("process") => Split::Process,
+            _ => Split::Device,
+        };
+        Self { event, split, names: Names::default() }
+    }
+
+    /// The number of the stream.
+    pub(super) fn number(&mut self, origin: Origin<'_>) -> Result<u16, RowError> {
+        match self.split {
+            Split::Device => self.names.number("device", origin.device),
+            Split::Cpu => {
+                whole("CPU", origin.cpu)?;
+                self.names.number("cpu", origin.cpu)
+            }
+            Split::Pid => {
+                whole("process number", origin.pid)?;
+                self.names.number("pid", origin.pid)
+            }
+            Split::Process if self.event == Event::Complete => Err(RowError {
+                what: "completions name no process, so it cannot make streams".to_owned(),
+                fix: "set trace.event to queue or issue, or trace.split to device, cpu or pid"
+                    .to_owned(),
+            }),
+            Split::Process => self.names.number("process", origin.process),
+        }
+    }
+
+    /// The values, by number.
+    pub(super) fn list(&self) -> Vec<String> {
+        self.names.list()
+    }
+}
