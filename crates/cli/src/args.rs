@@ -93,9 +93,13 @@ pub(crate) enum Command {
         /// The command; twins is reproduce --twins.
         of: Printed,
     },
-    /// Prints the completions of the command line for a shell.
+    /// Prints a script that completes the command line in a shell: options, presets, workloads,
+    /// keys and their words, files.
     ///
-    /// For bash: flashyard completions bash > ~/.local/share/bash-completion/completions/flashyard
+    /// For bash: flashyard completions bash > ~/.local/share/bash-completion/completions/flashyard.
+    /// For zsh: flashyard completions zsh > _flashyard, in a folder of $fpath. For fish: flashyard
+    /// completions fish > ~/.config/fish/completions/flashyard.fish. The script asks the flashyard
+    /// of the PATH.
     Completions {
         /// The shell.
         shell: Shell,
