@@ -93,9 +93,13 @@ pub(crate) enum Command {
         /// The command; twins is reproduce --twins.
         of: Printed,
     },
-    /// Prints the completions of the command line for a shell.
+    /// Prints a script that completes the command line in a shell: options, presets, workloads,
+    /// keys and their words, files.
     ///
-    /// For bash: flashyard completions bash > ~/.local/share/bash-completion/completions/flashyard
+    /// For bash: flashyard completions bash > ~/.local/share/bash-completion/completions/flashyard.
+    /// For zsh: flashyard completions zsh > _flashyard, in a folder of $fpath. For fish: flashyard
+    /// completions fish > ~/.config/fish/completions/flashyard.fish. The script asks the flashyard
+    /// of the PATH.
     Completions {
         /// The shell.
         shell: Shell,
@@ -285,6 +289,13 @@ pub(crate) struct RunArgs {
     pub(crate) window: Option<Window>,
 }
 
+/// What requests are told apart by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum By {
+    /// The streams of the workload.
+    Stream,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
     #[command(flatten)]
@@ -298,6 +309,10 @@ pub(crate) struct CompareArgs {
     /// confidence intervals.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) seeds: Option<usize>,
+    /// Puts the figures of the streams of each run beside each other, with ratios to the first
+    /// stream. JSON has each stream of a run in any case, in `streams`.
+    #[arg(long, value_enum)]
+    pub(crate) by: Option<By>,
     /// Prints a JSON array with an object for each run instead of the table.
     #[arg(long)]
     pub(crate) json: bool,
@@ -321,13 +336,6 @@ pub(crate) enum WhyClass {
     All,
 }
 
-/// What requests are told apart by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum WhyBy {
-    /// The streams of the workload.
-    Stream,
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct WhyArgs {
     #[command(flatten)]
@@ -348,7 +356,7 @@ pub(crate) struct WhyArgs {
     /// Explains the requests of each stream by themselves: those at the percentile of their stream
     /// and above, or its slowest ones.
     #[arg(long, value_enum, conflicts_with = "request")]
-    pub(crate) by: Option<WhyBy>,
+    pub(crate) by: Option<By>,
     /// Explains the difference that the second value of a key makes.
     #[arg(long, value_name = "KEY=A,B")]
     pub(crate) vary: Option<String>,

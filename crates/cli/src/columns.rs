@@ -89,7 +89,8 @@ fn cell(points: &[Figures], point: usize, place: usize) -> (String, String) {
     let first = summary(&points[0][place]).0.filter(|first| *first != 0.0);
     let merit = headline.better != Better::Neither;
     let ratio = value.zip(first).filter(|_| point > 0 && merit);
-    let mark = if has_few(&points[point], &headline.name) { "*" } else { "" };
+    let is_marked = value.is_some() && has_few(&points[point], &headline.name);
+    let mark = if is_marked { "*" } else { "" };
     (
         with_half(headline, value, half) + mark,
         ratio.map_or_else(String::new, |(value, first)| format!("x{:.3}", value / first)),

@@ -67,6 +67,9 @@ pub(crate) fn run(args: &CompareArgs, own: &OwnParts) -> Result<()> {
     for point in points {
         let inputs = points::inputs(&bases, &args.input.selection(), "--vary", &point)?;
         refuse_standard_input("compare", &inputs)?;
+        if args.by.is_some() {
+            need_streams(&inputs)?;
+        }
         let settings = inputs.settings()?;
         inputs.need(&settings, args.input.check).check()?;
         for seed in seeds(args, &inputs, &point)? {
@@ -95,7 +98,7 @@ pub(crate) fn run(args: &CompareArgs, own: &OwnParts) -> Result<()> {
     if args.json {
         return print_json(&Value::Array(objects()));
     }
-    print(&text(&runs, &outcomes, replicas))?;
+    print(&text(&runs, &outcomes, replicas, args.by.is_some()))?;
     remark_changes(&labels(&runs, replicas), &outcomes);
     Ok(())
 }
@@ -158,38 +161,83 @@ fn verdicts(runs: &[Run], outcomes: &[Outcome], replicas: usize) -> OfSeveral {
     verdict::of_several(&labels(runs, replicas), &judged)
 }
 
-/// The verdicts, then the table of figures.
-fn text(runs: &[Run], outcomes: &[Outcome], replicas: usize) -> String {
+/// A comparison by stream is one of workloads that have several at a time.
+fn need_streams(inputs: &Plan) -> Result<()> {
+    if inputs.sections.workload.phases.iter().any(|phase| phase.streams.len() > 1) {
+        return Ok(());
+    }
+    let name = inputs.workload_name();
+    Err(wrong(&format!("--by stream: the workload {name} has one stream; leave it out")))
+}
+
+/// The verdicts, then the tables of figures.
+fn text(runs: &[Run], outcomes: &[Outcome], replicas: usize, by_stream: bool) -> String {
     let points: Vec<&[Run]> = runs.chunks(replicas).collect();
+    let by_point: Vec<&[Outcome]> = outcomes.chunks(replicas).collect();
+    let figures = if by_stream {
+        let points = points.iter().zip(&by_point);
+        let tables = points
+            .map(|(runs, found)| format!("{}\n{}", axis::label(&runs[0].point), of_streams(found)));
+        tables.collect::<Vec<_>>().join("\n")
+    } else {
+        of_points(&points, &by_point)
+    };
+    let verdicts = verdict_text(&labels(runs, replicas), &verdicts(runs, outcomes, replicas));
+    format!("{}\n\n{verdicts}\n{figures}", heading(runs, replicas))
+}
+
+/// A table with a column for each point, and one of each stream.
+fn of_points(points: &[&[Run]], found: &[&[Outcome]]) -> String {
     let names = points::keys(points.iter().map(|runs| &runs[0].point[..]));
     let values = |key: &String| {
         let value = |runs: &&[Run]| points::value(&runs[0].inputs, &runs[0].point, key);
         (key.clone(), points.iter().map(value).collect())
     };
     let keys: Vec<(String, Vec<String>)> = names.iter().map(values).collect();
-    let by_point: Vec<&[Outcome]> = outcomes.chunks(replicas).collect();
-    let figures: Vec<Figures> =
-        by_point.iter().map(|runs| figures(runs, |one, run| one.value(&run.report))).collect();
-    let mut figures =
-        columns::table(&keys, &shown(outcomes.iter().map(|run| &run.report.latency_ns)), &figures);
-    for stream in streams(outcomes) {
+    let all: Vec<Figures> =
+        found.iter().map(|runs| figures(runs, |one, run| one.value(&run.report))).collect();
+    let outcomes = || found.iter().copied().flatten();
+    let mut text =
+        columns::table(&keys, &shown(outcomes().map(|run| &run.report.latency_ns)), &all);
+    for stream in streams(outcomes()) {
         let of = |one: &Headline, run: &Outcome| one.of_stream(run.report.streams.get(stream)?);
-        let all: Vec<Figures> = by_point.iter().map(|runs| self::figures(runs, of)).collect();
-        let reports = outcomes.iter().filter_map(|run| run.report.streams.get(stream));
+        let all: Vec<Figures> = found.iter().map(|runs| figures(runs, of)).collect();
+        let reports = outcomes().filter_map(|run| run.report.streams.get(stream));
         let names = shown(reports.map(|report| &report.latency_ns));
-        let _ = write!(figures, "\nstream {stream}\n{}", columns::table(&keys, &names, &all));
+        let _ = write!(text, "\nstream {stream}\n{}", columns::table(&keys, &names, &all));
     }
-    let verdicts = verdict_text(&labels(runs, replicas), &verdicts(runs, outcomes, replicas));
-    format!("{}\n\n{verdicts}\n{figures}", heading(runs, replicas))
+    text
+}
+
+/// A table with a column for each stream of a point.
+fn of_streams(found: &[Outcome]) -> String {
+    let streams: Vec<&String> = streams(found).into_iter().collect();
+    let of = |stream: &&String| {
+        figures(found, |one, run| one.of_stream(run.report.streams.get(*stream)?))
+    };
+    let all: Vec<Figures> = streams.iter().map(of).collect();
+    // Streams of different classes have only the figures of all requests in common.
+    let reports = found.iter().flat_map(|run| run.report.streams.values());
+    let mut seen: Vec<RequestOp> = reports.flat_map(|report| classes(&report.latency_ns)).collect();
+    seen.dedup();
+    let names = names_of(seen.len() > 1);
+    let key = ("stream".to_string(), streams.into_iter().cloned().collect());
+    columns::table(&[key], &names, &all)
 }
 
 /// Returns the names of the figures to show. If all requests of a run are of one class, the figures
 /// of all requests are those of the class and are left out.
 fn shown<'a>(runs: impl Iterator<Item = &'a Latencies>) -> Vec<&'static str> {
-    let classes = |latency: &Latencies| {
-        RequestOp::ALL.iter().filter(|op| latency[op.name()].count > 0).count()
-    };
-    let several = runs.map(classes).any(|classes| classes > 1);
+    names_of(runs.map(classes).any(|classes| classes.len() > 1))
+}
+
+/// The classes of the requests of a run.
+fn classes(latency: &Latencies) -> Vec<RequestOp> {
+    RequestOp::ALL.into_iter().filter(|op| latency[op.name()].count > 0).collect()
+}
+
+/// The names of the figures to show of `several` classes of requests, or of one.
+fn names_of(several: bool) -> Vec<&'static str> {
     SHOWN.into_iter().filter(|name| several || !name.starts_with("all.")).collect()
 }
 
@@ -223,8 +271,8 @@ fn figures(outcomes: &[Outcome], of: impl Fn(&Headline, &Outcome) -> Option<f64>
 }
 
 /// Returns the names of the streams of runs with several streams.
-fn streams(outcomes: &[Outcome]) -> BTreeSet<&String> {
-    outcomes.iter().flat_map(|outcome| outcome.report.streams.keys()).collect()
+fn streams<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> BTreeSet<&'a String> {
+    outcomes.into_iter().flat_map(|outcome| outcome.report.streams.keys()).collect()
 }
 
 /// Names each run by its settings, and by its seed if a point has several runs.

@@ -36,6 +36,7 @@
 mod args;
 mod columns;
 mod compare;
+mod complete;
 mod features;
 #[cfg(feature = "fit")]
 mod fit;
@@ -83,7 +84,11 @@ pub fn main() -> ExitCode {
 /// The command with parts of your own: device files, options and listings know their names and
 /// keys.
 pub fn main_with(parts: Parts) -> ExitCode {
-    args::give(std::env::args_os().skip(1).collect(), None);
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if let Some(shell) = complete::asking() {
+        return ExitCode::from(status_of(complete::answer(&shell, &arguments, &parts.share())));
+    }
+    args::give(arguments, None);
     let command = Cli::parse().command;
     interrupt::watch();
     ExitCode::from(status(&command, parts))
@@ -92,6 +97,9 @@ pub fn main_with(parts: Parts) -> ExitCode {
 /// The command inside of another program, with arguments that are not the program's own; returns
 /// its exit status. `program` is the file that has this code. It may be called once a process.
 pub fn command(arguments: Vec<OsString>, program: PathBuf) -> u8 {
+    if let Some(shell) = complete::asking() {
+        return status_of(complete::answer(&shell, &arguments, &Parts::new().share()));
+    }
     let name = OsString::from(env!("CARGO_PKG_NAME"));
     let parsed = Cli::try_parse_from(std::iter::once(&name).chain(&arguments));
     args::give(arguments, Some(program));
@@ -109,7 +117,12 @@ pub fn command(arguments: Vec<OsString>, program: PathBuf) -> u8 {
 
 /// Runs a command; its exit status.
 fn status(command: &Command, parts: Parts) -> u8 {
-    let Err(error) = run(command, parts) else { return 0 };
+    status_of(run(command, parts))
+}
+
+/// The exit status of what became of a command; says what went wrong.
+fn status_of(done: anyhow::Result<()>) -> u8 {
+    let Err(error) = done else { return 0 };
     output::remark(&format!("error: {error:#}"));
     let wrong_input = error.chain().any(<dyn std::error::Error>::is::<InputError>);
     if wrong_input { WRONG_INPUT } else { FAILURE }
@@ -136,7 +149,7 @@ fn run(command: &Command, mut parts: Parts) -> anyhow::Result<()> {
         Command::List(args) => list::run(args, own),
         Command::Show(args) => show::run(args, own),
         Command::Schema { of } => schema::run(*of, own),
-        Command::Completions { shell } => manuals::completions(*shell),
+        Command::Completions { shell } => complete::script(*shell),
         Command::Man(args) => manuals::man(args),
     }
 }

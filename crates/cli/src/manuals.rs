@@ -1,21 +1,13 @@
-//! `flashyard completions` and `flashyard man`: what a shell and a reader of manuals need to know
-//! of the command line, made from its definition.
+//! `flashyard man`: what a reader of manuals needs to know of the command line, made from its
+//! definition.
 
 use crate::args::{Cli, ManArgs};
 use crate::output::{WholeFile, print};
 use anyhow::{Context, Result};
 use clap::CommandFactory;
-use clap_complete::Shell;
 use clap_mangen::Man;
 use std::io::Write;
 use std::path::Path;
-
-/// Prints the completions of a shell.
-pub(crate) fn completions(shell: Shell) -> Result<()> {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "flashyard", &mut script);
-    print(&String::from_utf8(script).context("the completions are no text")?)
-}
 
 /// Prints the manual page of the command, or writes a page for each of its commands.
 pub(crate) fn man(args: &ManArgs) -> Result<()> {

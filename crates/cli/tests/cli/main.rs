@@ -6,6 +6,7 @@ mod buffers;
 mod bus;
 mod columns;
 mod compare;
+mod complete;
 mod contract;
 mod convert;
 mod determinism;

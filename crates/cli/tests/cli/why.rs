@@ -1,6 +1,6 @@
 //! `why`: cases whose answer is known by construction, and sums that have to agree with `run`.
 
-use crate::support::{Folder, int};
+use crate::support::{Folder, int, quantity};
 use serde_json::Value;
 
 /// tR = 100 us, tPROG = 1000 us, tBERS = 5000 us, one die, no transfer time, the map in memory.
@@ -427,6 +427,30 @@ fn each_stream_is_explained_by_itself() {
     let tables: Vec<_> = text.split("\nstream ").collect();
     assert!(tables[1].starts_with("reader\n") && tables[1].contains("read p99"), "{text}");
     assert!(tables[2].starts_with("writer\n") && !tables[2].contains("read p99"), "{text}");
+    let vary = ["compare", "small-full", "two.toml", "--vary", "queue.depth=1,8"];
+    let by = [&vary[..], &["--by", "stream"]].concat();
+    let text = folder.run(&by).text();
+    let runs = folder.run(&[&by[..], &["--json"]].concat()).json();
+    for (place, depth) in ["1", "8"].iter().enumerate() {
+        let table = text.split_once(&format!("\nqueue.depth={depth}\n")).expect("a table").1;
+        let words = |name: &str| -> Vec<&str> {
+            let line = table.lines().find(|line| line.starts_with(name)).expect(name);
+            line[name.len()..].split_whitespace().collect()
+        };
+        assert_eq!(words("stream "), ["reader", "writer"]);
+        assert_eq!(words("read mean ")[2..], ["-"], "the writer reads nothing: {text}");
+        assert_eq!(words("write mean ")[..1], ["-"], "the reader writes nothing: {text}");
+        for (column, stream) in [(0, "reader"), (1, "writer")] {
+            let mean = runs[place]["streams"][stream]["latency_ns"]["all"]["mean"].as_f64();
+            let cells = &words("all mean ")[2 * column..2 * column + 2];
+            let shown = 1e9 * quantity(cells);
+            assert!((shown - mean.unwrap()).abs() < 5e-3 * shown, "{cells:?}: {mean:?}");
+        }
+    }
+    let one = ["compare", "small-full", "mixed-70-30", "--vary", "queue.depth=1,8"];
+    let alone = folder.run(&[&one[..], &["--by", "stream"]].concat());
+    assert!(alone.status == Some(2) && alone.stdout.is_empty(), "{alone:?}");
+    assert!(alone.stderr.contains("the workload mixed-70-30 has one stream"), "{alone:?}");
     let alone = folder.run(&["why", "small-full", "mixed-70-30", "--by", "stream"]);
     assert_eq!(alone.status, Some(2));
     assert!(alone.stderr.contains("the workload has one stream"), "{alone:?}");
