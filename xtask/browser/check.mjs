@@ -81,6 +81,31 @@ const inspect = () => {
   return { faults, plots: data.plots.length, bright: back[0] > 127 };
 };
 
+// What is wrong with the files that plots are saved as; runs in the page.
+const savePlots = async () => {
+  const faults = [];
+  const blobs = [];
+  URL.createObjectURL = (blob) => `blob:${blobs.push(blob)}`;
+  URL.revokeObjectURL = () => {};
+  HTMLAnchorElement.prototype.click = () => {};
+  for (const figure of document.querySelectorAll("figure")) {
+    figure.querySelector(".save").click();
+    const text = await blobs.pop()?.text();
+    const saved = new DOMParser().parseFromString(text ?? "", "image/svg+xml").documentElement;
+    const wants = (is, what) => is || faults.push(`${figure.id} as SVG: ${what}`);
+    wants(saved.tagName === "svg", `it is no SVG: ${saved.textContent.slice(0, 80)}`);
+    const texts = [...saved.children].filter((one) => one.tagName === "text");
+    const said = texts.map((one) => one.textContent);
+    const legend = [...figure.querySelectorAll(".legend span")].map((one) => one.textContent);
+    const expected = [figure.querySelector("b").textContent, ...legend];
+    wants(JSON.stringify(said) === JSON.stringify(expected), `it says ${said.join(", ")}`);
+    wants(saved.querySelector("svg svg")?.childElementCount > 1, "it has no plot");
+    const [wide, high] = ["width", "height"].map((name) => Number(saved.getAttribute(name)));
+    wants(wide > 100 && high > 60, `it is ${wide} times ${high}`);
+  }
+  return faults;
+};
+
 // What is wrong with the block map of a page, if it has one; runs in the page.
 const stepMap = () => {
   const faults = [];
@@ -150,6 +175,7 @@ const check = async (browser, file, look) => {
   const found = await page.evaluate(inspect);
   faults.push(...found.faults);
   faults.push(...await page.evaluate(stepMap));
+  faults.push(...await page.evaluate(savePlots));
   const dark = look.scheme === "dark" && look.media === "screen";
   if (found.bright === dark) faults.push(`the page is ${dark ? "bright" : "dark"}`);
   if (look.media === "print") {

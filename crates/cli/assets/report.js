@@ -208,14 +208,15 @@
         ],
       }));
     },
-    // A figure of several runs: a place a run, a colour a series.
+    // A figure of several runs: a place a run, a colour a series. Lines join places that are
+    // numbers; words have bars, or dots where bars would be too thin.
     points(one, width, figure) {
       legend(figure, one.series.map((series) => series.name));
       const values = one.series.flatMap((series) => series.values);
       const [by, unit] = unitOf(one.y.unit, most(values));
       const names = one.names;
       const rows = one.series.flatMap((series, at) => series.values
-        .map((value, place) => ({ name: names[place], y: value, at }))
+        .map((value, place) => ({ place, y: value, at }))
         .filter((row) => row.y !== null)
         .map((row) => ({ ...row, y: row.y / by })));
       const lowest = Math.min(0, ...rows.map((row) => row.y));
@@ -224,21 +225,30 @@
       const wide = Math.min(longest(names), 130);
       const turned = longest(names) + 8 > room;
       const shown = Math.ceil(names.length * 15 / (width - 80));
+      const thick = 0.8 / one.series.length;
+      const bars = !one.joined && thick * room >= 3;
+      const marks = [Plot.ruleY([0], { strokeOpacity: 0.4 })];
+      if (one.joined) {
+        marks.push(Plot.line(rows, { x: "place", y: "y", z: "at", stroke: (row) => color(row.at),
+          strokeOpacity: 0.55 }));
+      }
+      if (bars) {
+        const from = (row) => row.place + Math.max(row.at * thick - 0.4, -0.25 * one.series.length);
+        marks.push(Plot.rect(rows, { x1: from, x2: (row) => from(row) + Math.min(thick, 0.5),
+          y1: 0, y2: "y", fill: (row) => color(row.at) }));
+      } else {
+        marks.push(Plot.dot(rows, { x: "place", y: "y", r: 3.5, fill: (row) => color(row.at) }));
+      }
       return Plot.plot(base(width, {
         height: 215 + (turned ? wide * 0.7 : 0),
         marginBottom: turned ? 30 + wide * 0.7 : 30,
         marginLeft: 18 + longest(texts),
-        x: { type: "point", domain: names, label: null, padding: 0.5,
-          ticks: shown > 1 ? names.filter((_, at) => at % shown === 0) : undefined,
-          tickRotate: turned ? -40 : 0, tickFormat: (name) => cut(name, turned ? 130 : 400) },
+        x: { type: "linear", domain: [-0.5, names.length - 0.5], label: null,
+          ticks: d3.range(0, names.length, shown), tickRotate: turned ? -40 : 0,
+          tickFormat: (place) => cut(names[place], turned ? 130 : 400) },
         y: { label: label(one.y.label, unit), grid: true, ticks: 5, tickFormat: short,
           domain: [lowest, Math.max(most(values) / by, lowest + 1e-12) * 1.04] },
-        marks: [
-          Plot.ruleY([0], { strokeOpacity: 0.4 }),
-          Plot.line(rows, { x: "name", y: "y", z: "at", stroke: (row) => color(row.at),
-            strokeOpacity: 0.55 }),
-          Plot.dot(rows, { x: "name", y: "y", r: 3.5, fill: (row) => color(row.at) }),
-        ],
+        marks,
       }));
     },
     // Several values a row: a dot a column.
@@ -305,6 +315,55 @@
       }));
     },
   };
+
+  // A plot as a file of its own: its title, its legend, and the drawing in the colours of the page.
+  const NS = "http://www.w3.org/2000/svg";
+  const node = (name, attributes, text) => {
+    const made = document.createElementNS(NS, name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    if (text !== undefined) made.textContent = text;
+    return made;
+  };
+  const picture = (figure) => {
+    const drawn = figure.querySelector(".canvas svg");
+    const [width, height] = ["width", "height"].map((name) => Number(drawn.getAttribute(name)));
+    const look = getComputedStyle(document.body);
+    const whole = node("svg", { xmlns: NS, "font-family": "system-ui, sans-serif", "font-size": 12,
+      fill: look.color, color: look.color });
+    const title = figure.querySelector("b").textContent;
+    whole.append(node("rect", { width: "100%", height: "100%", fill: look.backgroundColor }),
+      node("text", { x: 8, y: 20, "font-weight": 600, "font-size": 14 }, title));
+    let [x, y] = [8, 40];
+    for (const entry of figure.querySelectorAll(".legend span")) {
+      const box = entry.querySelector("i");
+      const wide = long(entry.textContent) + (box ? 32 : 20);
+      if (x > 8 && x + wide > width) [x, y] = [8, y + 17];
+      if (box) whole.append(node("rect", { x, y: y - 9, width: 9, height: 9, fill: box.style.background }));
+      whole.append(node("text", { x: x + (box ? 14 : 0), y }, entry.textContent));
+      x += wide;
+    }
+    const top = x > 8 ? y + 8 : 28;
+    const inner = drawn.cloneNode(true);
+    inner.setAttribute("y", top);
+    inner.style.setProperty("--plot-background", look.backgroundColor);
+    whole.append(inner);
+    whole.setAttribute("width", width);
+    whole.setAttribute("height", height + top);
+    whole.setAttribute("viewBox", `0 0 ${width} ${height + top}`);
+    return new XMLSerializer().serializeToString(whole);
+  };
+  const save = (figure) => {
+    const file = new Blob([picture(figure)], { type: "image/svg+xml" });
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(file);
+    link.download = `${figure.id.replace(/^plot-/, "")}.svg`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  };
+  for (const button of document.querySelectorAll(".save")) {
+    button.hidden = false;
+    button.addEventListener("click", () => save(button.closest("figure")));
+  }
 
   const draw = () => {
     for (const one of data.plots) {

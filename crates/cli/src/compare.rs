@@ -5,7 +5,7 @@ use crate::columns::{self, Figures};
 use crate::output::verdict::text as verdict_text;
 use crate::output::{print, print_json, remark};
 use crate::progress::Progress;
-use crate::report::points::{Order, Point, Points};
+use crate::report::points::{Point, Points};
 use crate::report::{self, words};
 use anyhow::Result;
 use flashyard_core::request::RequestOp;
@@ -149,7 +149,6 @@ fn write_report(
         command: report::run::command(&objects[0]),
         all: points.collect(),
         axes: axes.clone(),
-        order: Order::TableFirst,
     };
     points.page().write_alone(folder, "compare", &Value::Array(objects.to_vec()))
 }

@@ -126,20 +126,18 @@ fn settings(text: &str, keys: Keys, several: bool, own: &OwnParts) -> Vec<Comple
         let found = candidates(names, rest).into_iter();
         found.map(|one| one.add_prefix(format!("{before}{done}"))).collect()
     };
-    match last.split_once('=') {
-        Some((key, value)) => prefixed(words(&all, key.trim()), &format!("{key}="), value),
-        // Behind a comma stands another value of the key before it, or else a key.
-        None => {
-            let alternative = before.rsplit('|').next().unwrap_or("");
-            let key = alternative.rsplit_once('=').map(|(key, _)| key);
-            let key = key.and_then(|key| key.rsplit([',', ' ']).next()).unwrap_or("");
-            let mut names = words(&all, key);
-            if !names.iter().any(|(name, _)| name.starts_with(last)) {
-                names = steps(&all, keys, several, last);
-            }
-            prefixed(names, "", last)
-        }
+    if let Some((key, value)) = last.split_once('=') {
+        return prefixed(words(&all, key.trim()), &format!("{key}="), value);
     }
+    // Behind a comma stands another value of the key before it, or else a key.
+    let alternative = before.rsplit('|').next().unwrap_or("");
+    let key = alternative.rsplit_once('=').map(|(key, _)| key);
+    let key = key.and_then(|key| key.rsplit([',', ' ']).next()).unwrap_or("");
+    let mut names = words(&all, key);
+    if !names.iter().any(|(name, _)| name.starts_with(last)) {
+        names = steps(&all, keys, several, last);
+    }
+    prefixed(names, "", last)
 }
 
 /// The words of a key; a number has none.
@@ -180,7 +178,9 @@ fn steps(all: &AllSections, keys: Keys, several: bool, text: &str) -> Vec<Name> 
     for (section, listed, doc) in sections {
         let section = format!("{section}.");
         if section == done {
-            listed.iter().for_each(|key| add(format!("{section}{}=", key.name), key.doc));
+            for key in listed.iter() {
+                add(format!("{section}{}=", key.name), key.doc);
+            }
         } else if let Some(rest) = section.strip_prefix(done) {
             let end = rest.find('.').map_or(rest.len(), |dot| dot + 1);
             let about = if end == rest.len() { doc } else { "" };
@@ -193,7 +193,9 @@ fn steps(all: &AllSections, keys: Keys, several: bool, text: &str) -> Vec<Name> 
         (Keys::All, false) | (Keys::OfDevices, _) => &["ftl=", "capacity="],
         (Keys::OfWorkloads, _) => &[],
     };
-    extra.iter().for_each(|name| add((*name).to_string(), ""));
+    for name in extra {
+        add((*name).to_string(), "");
+    }
     names
 }
 

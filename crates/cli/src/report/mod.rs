@@ -35,6 +35,8 @@ pub(crate) struct Page {
     /// The steps of the block map, if there is one.
     pub(crate) map: Option<BlockMap>,
     pub(crate) sections: Vec<Section>,
+    /// Whether the plots of a section stand before its tables.
+    pub(crate) plots_first: bool,
     /// Plots for which there is no data, with the reason.
     pub(crate) absent: Vec<Absent>,
     /// The command line.

@@ -31,8 +31,9 @@ pub(crate) enum Kind {
     Bars { x: Axis, rows: Vec<Bar> },
     /// A column a whole number.
     Columns { x: Axis, y: Axis, values: Vec<(u64, f64)> },
-    /// A place a run, a line a series.
-    Points { x: Axis, y: Axis, names: Vec<String>, series: Vec<Values> },
+    /// A place a run, a colour a series. Places that are numbers are joined by lines, others have
+    /// bars.
+    Points { x: Axis, y: Axis, joined: bool, names: Vec<String>, series: Vec<Values> },
     /// A row a name, a dot a series.
     Dots { x: Axis, names: Vec<String>, series: Vec<Values> },
     /// Figures beside published ones.

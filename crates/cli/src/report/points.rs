@@ -7,7 +7,8 @@ use crate::columns::{Figures, summary};
 use flashyard_core::request::RequestOp;
 use flashyard_run::headline;
 use flashyard_run::units;
-use flashyard_sim::report::Report;
+use flashyard_sim::report::{LatencyReport, Report};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Several runs, or points of several runs each.
 #[derive(Debug)]
@@ -23,16 +24,6 @@ pub(crate) struct Points<'a> {
     /// What varies: the names of keys.
     pub(crate) axes: Vec<String>,
     pub(crate) all: Vec<Point<'a>>,
-    pub(crate) order: Order,
-}
-
-/// What the page begins with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
-    /// The table, of a few runs.
-    TableFirst,
-    /// The plots: there may be hundreds of points.
-    PlotsFirst,
 }
 
 /// A run, or the mean of several.
@@ -47,11 +38,15 @@ pub(crate) struct Point<'a> {
     distribution: Option<&'a [(u64, u64)]>,
 }
 
+/// Mean, 99 % and 99.9 % of the latencies of each class, in nanoseconds.
+pub(crate) type Latencies = [[Option<f64>; 3]; 4];
+
 /// The figures that are shown, in the units of their plots.
 #[derive(Debug)]
 struct Shown {
-    /// Mean, 99 % and 99.9 % of the latencies of each class, in nanoseconds.
-    latencies: [[Option<f64>; 3]; 4],
+    latencies: Latencies,
+    /// Those of each of several streams.
+    streams: BTreeMap<String, Latencies>,
     /// Those of [`FIGURES`].
     others: [Option<f64>; FIGURES.len()],
 }
@@ -79,18 +74,33 @@ const FIGURES: [Figure; 5] = [
 /// The most runs whose distributions are drawn over one another.
 const DISTRIBUTIONS: usize = 10;
 
+/// The latencies that are shown, from those of headlines, which are in microseconds.
+pub(crate) fn latencies(of: &dyn Fn(&str) -> Option<f64>) -> Latencies {
+    RequestOp::ALL
+        .map(|op| LATENCIES.map(|(.., end)| of(&format!("{}.{end}", op.name())).map(|us| us * 1e3)))
+}
+
+/// The same from a report.
+fn by_class(report: &BTreeMap<&'static str, LatencyReport>) -> Latencies {
+    RequestOp::ALL.map(|op| {
+        let of = &report[op.name()];
+        [of.mean, of.p99.map(|ns| ns as f64), of.p999.map(|ns| ns as f64)]
+    })
+}
+
 impl<'a> Point<'a> {
     /// A run.
     pub(crate) fn of_run(values: Vec<String>, report: &'a Report) -> Self {
-        let latencies = RequestOp::ALL.map(|op| {
-            LATENCIES.map(|(.., end)| headline::named(&format!("{}.{end}", op.name())).raw(report))
-        });
+        let all = by_class(&report.latency_ns);
+        let streams = report.streams.iter();
+        let streams = streams.map(|(name, of)| (name.clone(), by_class(&of.latency_ns))).collect();
         let others = FIGURES.map(|(.., name, _, zero)| {
             headline::named(name).raw(report).filter(|value| zero || *value > 0.0)
         });
         let distribution = &report.latency_buckets["all"];
         let distribution = Some(&distribution[..]).filter(|buckets| !buckets.is_empty());
-        Self { number: None, values, shown: Shown { latencies, others }, distribution }
+        let shown = Shown { latencies: all, streams, others };
+        Self { number: None, values, shown, distribution }
     }
 
     /// The mean of the runs of the point of this number, with the marks of its warnings.
@@ -99,17 +109,25 @@ impl<'a> Point<'a> {
         marks: String,
         values: Vec<String>,
         figures: &Figures,
+        streams: BTreeMap<String, Latencies>,
     ) -> Self {
         let mean = |name: &str| headline::place(name).and_then(|place| summary(&figures[place]).0);
-        let latencies = RequestOp::ALL.map(|op| {
-            LATENCIES.map(|(.., end)| mean(&format!("{}.{end}", op.name())).map(|us| us * 1e3))
-        });
+        let latencies = latencies(&mean);
         let others = FIGURES.map(|(.., name, scale, _)| {
             mean(name).map(|value| value * scale).filter(|value| *value > 0.0)
         });
-        let (number, shown) = (Some((number, marks)), Shown { latencies, others });
+        let (number, shown) = (Some((number, marks)), Shown { latencies, streams, others });
         Self { number, values, shown, distribution: None }
     }
+}
+
+/// Whether a value of a key is a number, with a unit or without.
+fn is_number(value: &str) -> bool {
+    let value = value.trim_start_matches('-');
+    let end = value.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_');
+    let (digits, unit) = value.split_at(end.unwrap_or(value.len()));
+    let is_unit = unit.trim().chars().all(|c| c.is_ascii_alphabetic() || "%/".contains(c));
+    !digits.is_empty() && is_unit
 }
 
 impl Points<'_> {
@@ -120,30 +138,22 @@ impl Points<'_> {
         page.command.clone_from(&self.command);
         page.verdict = Vec::from_iter((!self.verdict.is_empty()).then(|| sentence(&self.verdict)));
         page.warnings = self.warnings.iter().map(|line| sentence(line)).collect();
-        let title = match self.order {
-            Order::TableFirst => "Figures by run",
-            Order::PlotsFirst => "Figures by point",
-        };
-        let mut figures = Section { title: title.to_string(), ..Section::default() };
-        figures.tables.push(self.table());
-        let last = match self.order {
-            Order::TableFirst => {
-                page.push(figures);
-                None
-            }
-            Order::PlotsFirst => Some(figures),
-        };
+        page.plots_first = true;
         let mut latency = Section { title: "Latency".to_string(), ..Section::default() };
         for (place, (id, title, _)) in LATENCIES.into_iter().enumerate() {
-            let plot = self.latencies(id, title, place);
-            page.add(&mut latency, title, plot);
+            match self.latencies(id, title, place) {
+                plots if plots.is_empty() => {
+                    page.add(&mut latency, title, Err("no latency counts".to_string()));
+                }
+                plots => latency.plots.extend(plots),
+            }
         }
-        let distributions = self.distributions();
-        match distributions {
+        match self.distributions() {
             Ok(plots) => latency.plots.extend(plots),
             Err(why) => page.add(&mut latency, "Distribution of latencies", Err(why)),
         }
         page.push(latency);
+        page.push(self.streams());
         let mut rest = Section { title: "Work and energy".to_string(), ..Section::default() };
         for (place, (id, title, axis, unit, ..)) in FIGURES.into_iter().enumerate() {
             let values = self.all.iter().map(|point| point.shown.others[place]);
@@ -156,28 +166,64 @@ impl Points<'_> {
             page.add(&mut rest, title, plot);
         }
         page.push(rest);
-        if let Some(figures) = last {
-            page.push(figures);
-        }
+        let is_numbered = self.all.iter().any(|point| point.number.is_some());
+        let title = if is_numbered { "Figures by point" } else { "Figures by run" };
+        let tables = vec![self.table()];
+        page.push(Section { title: title.to_string(), tables, ..Section::default() });
         page
     }
 
-    /// A latency of each class, by its place among [`LATENCIES`].
-    fn latencies(&self, id: &str, title: &'static str, place: usize) -> Result<Plot, String> {
-        let classes = RequestOp::ALL.map(|op| {
+    /// A latency by its place among [`LATENCIES`]: a plot for each class, since behind a buffer a
+    /// write takes a hundredth of the time of a read, or a hundred times as long.
+    fn latencies(&self, id: &str, title: &str, place: usize) -> Vec<Plot> {
+        let of = |op: RequestOp| {
             let values = self.all.iter().map(|point| point.shown.latencies[op as usize][place]);
-            (op.name().to_string(), values.collect::<Vec<_>>())
-        });
-        let classes = classes.into_iter();
-        let known: Vec<_> =
-            classes.filter(|(_, values)| values.iter().any(Option::is_some)).collect();
-        if known.is_empty() {
-            return Err("no latency counts".to_string());
-        }
-        Ok(self.plot(id, title, Axis::new("latency", "ns"), &known))
+            self.of_class(op, id, title, &[(String::new(), values.collect())])
+        };
+        RequestOp::ALL.into_iter().filter_map(of).collect()
     }
 
-    /// A figure over the values of the last axis, with a line for each combination of the others.
+    /// The same of each of several streams.
+    fn streams(&self) -> Section {
+        let names = self.all.iter().flat_map(|point| point.shown.streams.keys());
+        let names: BTreeSet<&String> = names.collect();
+        let title = "Latency by stream".to_string();
+        let mut section = Section { title, ..Section::default() };
+        for (place, (id, title, _)) in LATENCIES.into_iter().enumerate() {
+            for op in RequestOp::ALL {
+                let of = |point: &Point<'_>, stream: &String| {
+                    point.shown.streams.get(stream).and_then(|of| of[op as usize][place])
+                };
+                let values = |name: &&String| {
+                    let values = self.all.iter().map(|point| of(point, name)).collect();
+                    ((*name).clone(), values)
+                };
+                let figures: Vec<(String, Vec<Option<f64>>)> = names.iter().map(values).collect();
+                section.plots.extend(self.of_class(op, &format!("stream-{id}"), title, &figures));
+            }
+        }
+        section
+    }
+
+    /// A latency of the requests of a class, if one of them has it.
+    fn of_class(
+        &self,
+        op: RequestOp,
+        id: &str,
+        title: &str,
+        figures: &[(String, Vec<Option<f64>>)],
+    ) -> Option<Plot> {
+        let is_known =
+            |(_, values): &&(String, Vec<Option<f64>>)| values.iter().any(Option::is_some);
+        let known: Vec<_> = figures.iter().filter(is_known).cloned().collect();
+        let class = op.name();
+        let many = if op == RequestOp::Flush { "flushes".to_string() } else { format!("{class}s") };
+        let (id, title) = (format!("{id}-{class}"), format!("{title} of {many}"));
+        (!known.is_empty()).then(|| self.plot(&id, &title, Axis::new("latency", "ns"), &known))
+    }
+
+    /// A figure over the values of the last axis, with a colour for each combination of the others.
+    /// `figures` have the name of their stream, or none.
     fn plot(&self, id: &str, title: &str, y: Axis, figures: &[(String, Vec<Option<f64>>)]) -> Plot {
         let of = |point: &Point<'_>| {
             point.values.split_last().map_or_else(
@@ -208,13 +254,17 @@ impl Points<'_> {
             }
         }
         let label = self.axes.last().map_or("run", String::as_str);
-        let others = &self.axes[..self.axes.len().saturating_sub(1)];
+        let others = self.axes[..self.axes.len().saturating_sub(1)].iter().map(String::as_str);
+        let has_streams = figures.iter().any(|(name, _)| !name.is_empty());
+        let others: Vec<&str> = has_streams.then_some("stream").into_iter().chain(others).collect();
         let note = if others.is_empty() {
             format!("By {label}.")
         } else {
-            format!("By {label}; a line for each {}.", others.join(", "))
+            format!("By {label}; a colour for each {}.", others.join(", "))
         };
-        let kind = Kind::Points { x: Axis::new("", ""), y, names, series };
+        // A line says that there is something between two values; between two words is nothing.
+        let joined = label != "seed" && names.iter().all(|name| is_number(name));
+        let kind = Kind::Points { x: Axis::new("", ""), y, joined, names, series };
         Plot::new(id, title, &note, kind)
     }
 
@@ -270,5 +320,20 @@ impl Points<'_> {
         let rows = self.all.iter().map(row).collect();
         let note = "WA: write amplification; J/MB: energy over 10^6 bytes that the host moved.";
         Table { columns, rows, note: note.to_string(), ..Table::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_told_from_words() {
+        for number in ["1", "0.5", "-3", "32MiB", "10 %", "1_000", "4GB/s", "45us"] {
+            assert!(is_number(number), "{number}");
+        }
+        for word in ["greedy", "", "-", "drs-k16", "2-level", "./a.toml", "true"] {
+            assert!(!is_number(word), "{word}");
+        }
     }
 }

@@ -15,6 +15,7 @@ const BESIDE: usize = 40;
 /// The page of a study.
 pub(super) fn of(results: &Results) -> Page {
     let mut page = Page::new(results.title.clone());
+    page.plots_first = true;
     page.lead = vec![results.source.clone(), results.notes.clone(), results.ran.clone()];
     page.lead.retain(|line| !line.is_empty());
     let counted = |what: &str, answers: &[Answer]| {
@@ -183,7 +184,23 @@ fn statement(answer: &Answer) -> Statement {
     }
 }
 
-/// The table, and its columns of each form as a plot.
+/// What a plot has: the unit of its values, and the class of the requests that they are of.
+type Group = ((&'static str, f64, &'static str), &'static str);
+
+/// Returns the group of a column. Times of reads and of writes are on axes of their own: they may
+/// differ by a factor of a hundred.
+fn group_of(form: Form, column: &str) -> Group {
+    let unit = unit_of(form, column);
+    let class = |word: &str| match word {
+        "read" | "reads" => Some(" of reads"),
+        "write" | "writes" => Some(" of writes"),
+        _ => None,
+    };
+    let of_times = column.split(|c: char| !c.is_alphanumeric()).find_map(class);
+    (unit, of_times.filter(|_| unit.0 == "Times").unwrap_or(""))
+}
+
+/// The table, and its columns of each group as a plot.
 fn section(all: &Filled, place: usize) -> Section {
     let cells = |row: usize| {
         let name = [all.rows[row].0.clone()].into_iter();
@@ -197,23 +214,23 @@ fn section(all: &Filled, place: usize) -> Section {
         ..Table::default()
     };
     let mut plots = Vec::new();
-    let mut forms: Vec<(&str, f64, &str)> = Vec::new();
+    let mut groups: Vec<Group> = Vec::new();
     for (name, form) in &all.columns {
-        let unit = unit_of(*form, name);
-        if !forms.contains(&unit) {
-            forms.push(unit);
+        let group = group_of(*form, name);
+        if !groups.contains(&group) {
+            groups.push(group);
         }
     }
-    for (number, unit) in forms.iter().enumerate() {
-        plots.extend(plot(all, &format!("table-{place}-{number}"), *unit));
+    for (number, group) in groups.iter().enumerate() {
+        plots.extend(plot(all, &format!("table-{place}-{number}"), *group));
     }
     Section { title: all.title.clone(), tables: vec![table], plots, ..Section::default() }
 }
 
-/// A dot for each cell of the columns of a unit.
-fn plot(all: &Filled, id: &str, unit: (&'static str, f64, &'static str)) -> Option<Plot> {
-    let of_unit = |(_, (name, form)): &(usize, &(String, Form))| unit_of(*form, name) == unit;
-    let columns: Vec<_> = all.columns.iter().enumerate().filter(of_unit).collect();
+/// A dot for each cell of the columns of a group.
+fn plot(all: &Filled, id: &str, group: Group) -> Option<Plot> {
+    let is_of = |(_, (name, form)): &(usize, &(String, Form))| group_of(*form, name) == group;
+    let columns: Vec<_> = all.columns.iter().enumerate().filter(is_of).collect();
     let is_shown = |(_, cells): &&Line| {
         columns.iter().any(|(at, _)| cells[*at].is_some_and(|cell| cell.value.is_finite()))
     };
@@ -221,7 +238,7 @@ fn plot(all: &Filled, id: &str, unit: (&'static str, f64, &'static str)) -> Opti
     if rows.is_empty() || rows.len() > ROWS || columns.len() > COLORS {
         return None;
     }
-    let (label, scale, name) = unit;
+    let ((label, scale, name), class) = group;
     let value = |cells: &[Option<Cell>], at: usize| {
         cells[at].map(|cell| cell.value * scale).filter(|value| value.is_finite())
     };
@@ -232,8 +249,8 @@ fn plot(all: &Filled, id: &str, unit: (&'static str, f64, &'static str)) -> Opti
     let series = series.collect();
     let names = rows.iter().map(|(name, _)| name.trim().to_string()).collect();
     let kind = Kind::Dots { x: Axis::new("", name), names, series };
-    let only = if columns.len() == 1 { columns[0].1.0.as_str() } else { label };
-    Some(Plot::new(id, only, "", kind))
+    let title = if columns.len() == 1 { columns[0].1.0.clone() } else { format!("{label}{class}") };
+    Some(Plot::new(id, &title, "", kind))
 }
 
 /// Returns the name of the values of a form, the factor that the plot multiplies them by, and the
@@ -290,6 +307,10 @@ mod tests {
         let sizes: Vec<Vec<f64>> =
             groups.iter().map(|rows| rows.iter().map(|row| row.published).collect()).collect();
         assert_eq!(sizes, [vec![-900.0, 40.0], vec![1.0, 20.0], vec![0.0]]);
+        let classes = ["read mean", "mean of writes", "spread", "mean"];
+        let classes = classes.map(|name| group_of(Form::Us, name).1);
+        assert_eq!(classes, [" of reads", " of writes", "", ""]);
+        assert_eq!(group_of(Form::Percent, "read share").1, "", "shares have one axis");
         assert_eq!(with_unit("mean", Form::Us), "mean (us)");
         assert_eq!(with_unit("mean us", Form::Us), "mean us");
     }

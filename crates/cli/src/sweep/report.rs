@@ -4,7 +4,7 @@
 use super::job::Job;
 use super::results::Row;
 use super::show::{best, ranked};
-use crate::report::points::{Order, Point, Points};
+use crate::report::points::{Point, Points};
 use crate::report::run::sentence;
 use anyhow::Result;
 use flashyard_run::points;
@@ -28,7 +28,7 @@ pub(super) fn write(folder: &Path, job: &Job<'_>, rows: &[Row<'_>]) -> Result<()
         let has = |one: &Warning| one.points.binary_search(&row.number).is_ok();
         let marks = (1..).zip(&warnings).filter(|(_, one)| has(one));
         let marks: Vec<String> = marks.map(|(mark, _)| format!("W{mark}")).collect();
-        Point::of_figures(row.number, marks.join(", "), values, &row.figures())
+        Point::of_figures(row.number, marks.join(", "), values, &row.figures(), row.latencies())
     };
     let failed = rows.len() - fine.len();
     let of_seeds = match sweep.seeds.len() {
@@ -54,7 +54,6 @@ pub(super) fn write(folder: &Path, job: &Job<'_>, rows: &[Row<'_>]) -> Result<()
         command: format!("flashyard sweep {}", args.file),
         all: fine.iter().map(point).collect(),
         axes: axes.clone(),
-        order: Order::PlotsFirst,
     };
     points.page().write_alone(folder, "sweep", &Value::Null)
 }

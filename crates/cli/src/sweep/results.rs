@@ -6,6 +6,7 @@ use crate::features::PARQUET;
 use crate::output::columnar::{self, Cells, Column};
 use crate::output::parquet::{Note, all_settings, is_parquet};
 use crate::output::{WholeFile, remark};
+use crate::report::points::{Latencies, latencies};
 use anyhow::Result;
 use flashyard_run::error::{read_text, wrong};
 use flashyard_run::headline::{self, Headline};
@@ -14,7 +15,7 @@ use flashyard_run::sweep::file::Sweep;
 use flashyard_run::sweep::journal::Found;
 use flashyard_run::sweep::plan::{Planned, Planner};
 use flashyard_run::verdict;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// A point with the results of its runs, or one run alone.
@@ -54,6 +55,18 @@ impl Row<'_> {
     /// The same by headline.
     pub(crate) fn figures(&self) -> Figures {
         (0..headline::ALL.len()).map(|place| self.figure(place)).collect()
+    }
+
+    /// The latencies of each of several streams, for plots: means over its runs.
+    pub(crate) fn latencies(&self) -> BTreeMap<String, Latencies> {
+        let streams = self.found.iter().flat_map(|(_, found)| found.streams.keys());
+        let of = |stream: &String| {
+            let place = |name: &str| headline::of_streams().position(|one| one.name == name);
+            let mean =
+                |name: &str| place(name).and_then(|at| summary(&self.of_stream(stream, at)).0);
+            (stream.clone(), latencies(&mean))
+        };
+        streams.map(of).collect()
     }
 
     /// The rows of its runs.

@@ -150,12 +150,13 @@ fn a_comparison_has_each_figure_of_each_run() {
     let runs = folder.run(&[&work[..], &vary, &["--out", "c", "--json"]].concat()).json();
     let data = data_of(&folder.read("c/report.html"));
     assert_eq!((&data["kind"], &data["results"]), (&"compare".into(), &runs));
-    let means = plot(&data, "latency-mean");
-    assert_eq!(means["names"], serde_json::json!(["1", "4", "16"]));
-    for (place, class) in ["read", "write"].iter().enumerate() {
+    for class in ["read", "write"] {
+        let means = plot(&data, &format!("latency-mean-{class}"));
+        assert_eq!(means["names"], serde_json::json!(["1", "4", "16"]));
+        assert_eq!(means["joined"], true, "depths are numbers");
         for (line, policy) in ["greedy", "fifo"].iter().enumerate() {
-            let series = &means["series"][2 * place + line];
-            assert_eq!(series["name"], format!("{class}, {policy}"));
+            let series = &means["series"][line];
+            assert_eq!(series["name"], *policy);
             for depth in 0..3 {
                 assert_eq!(
                     series["values"][depth],
@@ -168,6 +169,47 @@ fn a_comparison_has_each_figure_of_each_run() {
     let lines: Vec<&str> = lines.iter().map(|line| line["name"].as_str().unwrap()).collect();
     let runs = ["greedy, 1", "greedy, 4", "greedy, 16", "fifo, 1", "fifo, 4", "fifo, 16"];
     assert_eq!(lines, runs);
+    let html = String::from_utf8(folder.read("c/report.html")).unwrap();
+    let place = |text: &str| html.find(text).unwrap_or_else(|| panic!("no {text}"));
+    assert!(place("<figure id=\"plot-energy\"") < place("<h2>Figures by run</h2>"));
+    assert!(!names(&data).iter().any(|id| id.starts_with("stream-")), "there is one stream");
+    let buttons = html.matches("class=\"save\" hidden>Save as SVG</button>").count();
+    assert_eq!(buttons, names(&data).len());
+}
+
+/// A workload of two streams has the latencies of each, in a comparison and in a sweep. Values that
+/// are words are not joined.
+#[test]
+fn streams_have_plots_of_their_own_and_words_are_not_joined() {
+    let folder = Folder::new();
+    let streams = "[[stream]]\nname = \"reader\"\npattern = { requests = 200, read_percent = 80 }\n\
+                   [[stream]]\nname = \"writer\"\npattern = { requests = 100, read_percent = 0 }\n";
+    folder.write("two.toml", streams);
+    let sweep = "device = \"small-full\"\nworkload = \"two.toml\"\n\
+                 vary = [\"gc.policy=greedy,fifo\"]\n";
+    folder.write("s.toml", sweep);
+    let vary = ["--vary", "gc.policy=greedy,fifo", "--out", "c", "--json"];
+    let runs = folder.run(&[&["compare", "small-full", "two.toml"], &vary[..]].concat()).json();
+    folder.run(&["sweep", "s.toml", "--report", "s"]).text();
+    for page in ["c/report.html", "s/report.html"] {
+        let data = data_of(&folder.read(page));
+        let means = plot(&data, "stream-latency-mean-write");
+        assert_eq!(
+            (&means["joined"], &means["title"]),
+            (&false.into(), &"Mean latency of writes".into())
+        );
+        for (line, stream) in ["reader", "writer"].iter().enumerate() {
+            let series = &means["series"][line];
+            assert_eq!(series["name"], *stream);
+            for run in 0..2 {
+                let mean = &runs[run]["streams"][stream]["latency_ns"]["write"]["mean"];
+                let shown = series["values"][run].as_f64().unwrap();
+                assert!((shown - mean.as_f64().unwrap()).abs() < 1e-9 * shown, "{page}");
+            }
+        }
+        let reads = plot(&data, "stream-latency-p99-read")["series"].as_array().unwrap();
+        assert_eq!(reads.len(), 1, "the writer reads nothing");
+    }
 }
 
 /// The points of a sweep are drawn as its table has them.
@@ -184,9 +226,11 @@ fn a_sweep_has_each_figure_of_each_point() {
     let header = table.headers().unwrap().clone();
     let place = |name: &str| header.iter().position(|one| one == name).expect(name);
     let rows: Vec<csv::StringRecord> = table.records().map(Result::unwrap).collect();
-    for (id, column, scale) in
-        [("latency-p999", "write.p999_us", 1e3), ("iops", "iops", 1.0), ("power", "power_w", 1e3)]
-    {
+    for (id, column, scale) in [
+        ("latency-p999-write", "write.p999_us", 1e3),
+        ("iops", "iops", 1.0),
+        ("power", "power_w", 1e3),
+    ] {
         let plot = plot(&data, id);
         assert_eq!(plot["names"], serde_json::json!(["1", "4"]));
         for (point, row) in rows.iter().enumerate() {
