@@ -138,7 +138,7 @@ fn blocks(text: &str) -> Vec<Block> {
                 }
                 (None, "sh") => blocks.push(Block::Shell(inside, run)),
                 (None, "text") => blocks.push(Block::Output(inside)),
-                (None, "toml") => {}
+                (None, "toml" | "python") => {}
                 (None, kind) => panic!("a block of {kind}"),
             }
         }
