@@ -267,6 +267,7 @@ def _distribute(
     missing = [
         (point, runs) for point, runs in zip(points, names) if any(run not in have for run in runs)
     ]
+    wanted = {run for _, runs in missing for run in runs}
     over = total - sum(len(runs) for _, runs in missing)
     waiting: dict[Future[_Done], _Work] = {}
 
@@ -310,10 +311,10 @@ def _distribute(
     finally:
         for future in waiting:
             future.cancel()
-    if total and over == total and not have and not _core.finished(folder):
+    if wanted and wanted.isdisjoint(_core.finished(folder)):
         raise SimError(
-            "no run came back under its name: the workers run another build of flashyard; install "
-            "the same wheel everywhere"
+            "no run came back under its name: the workers run another build of flashyard, or have "
+            "no memory for the device; install the same wheel everywhere"
         )
 
 

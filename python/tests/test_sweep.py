@@ -128,6 +128,21 @@ def test_workers_that_are_always_lost_are_an_error() -> None:
         fy.sweep("embedded-2x2", _WORKLOAD, _VARY, executor=_Dying(lambda number: True))
 
 
+class _Elsewhere(Executor):
+    """An executor whose workers do other runs, as those with another build of the package do."""
+
+    def submit(self, work: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        spec, *rest = args
+        future: Future[Any] = Future()
+        future.set_result(work(spec._replace(seeds=[77]), *rest, **kwargs))
+        return future
+
+
+def test_workers_with_another_build_are_an_error() -> None:
+    with pytest.raises(fy.SimError, match="another build"):
+        fy.sweep("embedded-2x2", _WORKLOAD, _VARY, executor=_Elsewhere())
+
+
 def test_points_may_be_a_list_and_name_devices() -> None:
     points = [{"device": "toy", "workload": "toy-write"}, {"device": "embedded-2x2"}]
     found = fy.sweep("drs", _WORKLOAD, points)
