@@ -106,7 +106,8 @@ fn studies() -> Vec<Name> {
 }
 
 fn formats() -> Vec<Name> {
-    FormatInfo::all().map(|format| (format.name.to_string(), first_line(format.doc))).collect()
+    let written = FormatInfo::all().filter(|format| format.writer.is_some());
+    written.map(|format| (format.name.to_string(), first_line(format.doc))).collect()
 }
 
 /// Sections that are in no other.
