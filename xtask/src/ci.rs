@@ -2,8 +2,8 @@
 //!
 //! Cheap steps come first. Clippy, the `no_std` check and the documentation share the metadata of
 //! the dependencies; this program and the test steps share their code. Fuzzing and the check of the
-//! schemas, which share nothing, run beside the unit and integration tests: whatever waits for one
-//! long test or for one crate leaves a processor to the other.
+//! schemas, which share nothing, run beside the unit and integration tests and those of the Python
+//! package: whatever waits for one long test or for one crate leaves a processor to the other.
 
 use anyhow::{Context, Result};
 use flashyard_measure::tools::{BARE_METAL, LIBRARY, cargo, is_installed, shell};
@@ -39,14 +39,16 @@ pub(crate) fn run(root: &Path) -> Result<String> {
     ci.cargo("doc", "doc --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")])?;
     ci.cargo("doc tests", "test --workspace --doc", &[])?;
     beside(
-        || ci.cargo("tests", TESTS, &[]),
         || {
+            ci.cargo("tests", TESTS, &[])?;
+            step("python", || crate::python::run_where_possible(root))
+        },
+        || {
+            step("packages of Python", || crate::python::prepare(root).map(drop))?;
             step("fuzz", || crate::fuzz::run_where_possible(root, FUZZ_SECONDS_BESIDE))?;
-            step("schema", || crate::schema::run_where_possible(root))?;
-            step("packages of Python", || crate::python::prepare(root).map(drop))
+            step("schema", || crate::schema::run_where_possible(root))
         },
     )?;
-    step("python", || crate::python::run_where_possible(root))?;
     step("browser", || crate::browser::run_where_possible(root))?;
     crate::log(&format!("ci: every step passed, {}", seconds(start)));
     Ok(String::new())
