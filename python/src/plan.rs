@@ -66,12 +66,6 @@ impl Plan {
         Ok(Self { planned, settings })
     }
 
-    /// What the workload or the device is called.
-    #[getter]
-    fn names(&self) -> (String, String) {
-        (self.planned.device_name.clone(), self.planned.workload_name().to_string())
-    }
-
     /// Whether the workload has a seed.
     #[getter]
     fn has_seed(&self) -> bool {

@@ -84,40 +84,33 @@ pub fn main() -> ExitCode {
 /// The command with parts of your own: device files, options and listings know their names and
 /// keys.
 pub fn main_with(parts: Parts) -> ExitCode {
-    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if let Some(shell) = complete::asking() {
-        return ExitCode::from(status_of(complete::answer(&shell, &arguments, &parts.share())));
-    }
-    args::give(arguments, None);
-    let command = Cli::parse().command;
-    interrupt::watch();
-    ExitCode::from(status(&command, parts))
+    ExitCode::from(status(std::env::args_os().skip(1).collect(), None, parts))
 }
 
 /// The command inside of another program, with arguments that are not the program's own; returns
 /// its exit status. `program` is the file that has this code. It may be called once a process.
 pub fn command(arguments: Vec<OsString>, program: PathBuf) -> u8 {
+    status(arguments, Some(program), Parts::new())
+}
+
+/// Reads these arguments and does what they say; the exit status.
+fn status(arguments: Vec<OsString>, program: Option<PathBuf>, parts: Parts) -> u8 {
     if let Some(shell) = complete::asking() {
-        return status_of(complete::answer(&shell, &arguments, &Parts::new().share()));
+        return status_of(complete::answer(&shell, &arguments, &parts.share()));
     }
     let name = OsString::from(env!("CARGO_PKG_NAME"));
     let parsed = Cli::try_parse_from(std::iter::once(&name).chain(&arguments));
-    args::give(arguments, Some(program));
+    args::give(arguments, program);
     match parsed {
         Ok(cli) => {
             interrupt::watch();
-            status(&cli.command, Parts::new())
+            status_of(run(&cli.command, parts))
         }
         Err(error) => {
             let _ = error.print();
             u8::try_from(error.exit_code()).unwrap_or(WRONG_INPUT)
         }
     }
-}
-
-/// Runs a command; its exit status.
-fn status(command: &Command, parts: Parts) -> u8 {
-    status_of(run(command, parts))
 }
 
 /// The exit status of what became of a command; says what went wrong.

@@ -1,6 +1,7 @@
 //! Completions in bash, which splits words at `=` and `:`. The engine gets them whole again, and
 //! bash the part of a candidate behind the last split.
 
+use super::script::write_script;
 use clap::Command;
 use clap_complete::engine::complete;
 use clap_complete::env::EnvCompleter;
@@ -45,8 +46,7 @@ impl EnvCompleter for Bash {
         completer: &str,
         script: &mut dyn Write,
     ) -> Result<(), Error> {
-        let text = SCRIPT.replace("VARIABLE", variable).replace("COMPLETER", completer);
-        write!(script, "{}", text.replace("NAME", name).replace("BIN", bin))
+        write_script(SCRIPT, [variable, name, bin, completer], script)
     }
 
     fn write_complete(

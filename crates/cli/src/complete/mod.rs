@@ -3,6 +3,7 @@
 //! words, those of own parts too.
 
 mod bash;
+mod script;
 mod values;
 mod zsh;
 

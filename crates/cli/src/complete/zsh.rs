@@ -1,6 +1,7 @@
 //! Completions in zsh: the candidates are the library's, the script leaves out the blank behind a
 //! candidate that goes on.
 
+use super::script::write_script;
 use clap::Command;
 use clap_complete::env::{EnvCompleter, Zsh as Library};
 use std::ffi::OsString;
@@ -44,8 +45,7 @@ impl EnvCompleter for Zsh {
         completer: &str,
         script: &mut dyn Write,
     ) -> Result<(), Error> {
-        let text = SCRIPT.replace("VARIABLE", variable).replace("COMPLETER", completer);
-        write!(script, "{}", text.replace("NAME", name).replace("BIN", bin))
+        write_script(SCRIPT, [variable, name, bin, completer], script)
     }
 
     fn write_complete(
