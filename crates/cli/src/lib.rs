@@ -66,7 +66,7 @@ use args::{Cli, Command, TraceCommand};
 use clap::Parser;
 use flashyard_run::error::InputError;
 use flashyard_sim::own::Parts;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -84,22 +84,25 @@ pub fn main() -> ExitCode {
 /// The command with parts of your own: device files, options and listings know their names and
 /// keys.
 pub fn main_with(parts: Parts) -> ExitCode {
-    ExitCode::from(status(std::env::args_os().skip(1).collect(), None, parts))
+    let mut arguments = std::env::args_os();
+    let name = arguments.next().unwrap_or_else(|| env!("CARGO_PKG_NAME").into());
+    ExitCode::from(status(&name, arguments.collect(), None, parts))
 }
 
 /// The command inside of another program, with arguments that are not the program's own; returns
 /// its exit status. `program` is the file that has this code. It may be called once a process.
 pub fn command(arguments: Vec<OsString>, program: PathBuf) -> u8 {
-    status(arguments, Some(program), Parts::new())
+    let name = OsString::from(env!("CARGO_PKG_NAME"));
+    status(&name, arguments, Some(program), Parts::new())
 }
 
-/// Reads these arguments and does what they say; the exit status.
-fn status(arguments: Vec<OsString>, program: Option<PathBuf>, parts: Parts) -> u8 {
+/// Reads the arguments of a command of this name and does what they say; the exit status.
+fn status(name: &OsStr, arguments: Vec<OsString>, program: Option<PathBuf>, parts: Parts) -> u8 {
     if let Some(shell) = complete::asking() {
         return status_of(complete::answer(&shell, &arguments, &parts.share()));
     }
-    let name = OsString::from(env!("CARGO_PKG_NAME"));
-    let parsed = Cli::try_parse_from(std::iter::once(&name).chain(&arguments));
+    let words = arguments.iter().map(OsString::as_os_str);
+    let parsed = Cli::try_parse_from(std::iter::once(name).chain(words));
     args::give(arguments, program);
     match parsed {
         Ok(cli) => {
