@@ -46,7 +46,7 @@ pub(crate) const FLASH: &[Key<Facts>] = &[
         By(|of, ns| program(of, msb(of), ns)),
     ),
     key("Block_Erase_Latency", Whole(1, LONGEST), Us("nand.erase_us")),
-    key("Block_PE_Cycles_Limit", Whole(0, u64::MAX), Always(Idle, "MQSim retires no block")),
+    key("Block_PE_Cycles_Limit", Whole(0, 1 << 30), Same("nand.rated_cycles")),
     key("Suspend_Erase_Time", Whole(0, u64::MAX), Always(Idle, NO_SUSPENSION)),
     key("Suspend_Program_Time", Whole(0, u64::MAX), Always(Idle, NO_SUSPENSION)),
     key("Die_No_Per_Chip", Whole(1, LARGEST), Same("geometry.dies_per_way")),

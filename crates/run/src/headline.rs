@@ -2,7 +2,7 @@
 
 use crate::units;
 use flashyard_core::request::RequestOp;
-use flashyard_sim::report::{LatencyReport, Report, StreamReport};
+use flashyard_sim::report::{LatencyReport, Report, StreamReport, YEAR_DAYS};
 use std::sync::LazyLock;
 
 /// Which of two values is the better one.
@@ -78,7 +78,7 @@ impl Headline {
             "%" => value * 100.0,
             "J/GB" => value * 1e3,
             "TB" => value / 1e12,
-            "years" => value / YEAR_S,
+            "years" => value / (YEAR_DAYS * 86_400.0),
             _ => value,
         }
     }
@@ -282,47 +282,19 @@ const OF_FLASH: [Other; 22] = [
     ),
 ];
 
-const DAY_S: f64 = 86_400.0;
-
-/// Seconds of a year as data sheets have it.
-const YEAR_S: f64 = 365.0 * DAY_S;
-
-/// The years over which writes a day are stated. Source: data sheet of the Micron C400, which
-/// divides the total of bytes by 5 years of 365 days.
-const STATED_YEARS: f64 = 5.0;
-
-/// Bytes that the host may write at this write amplification until all blocks are worn out, if
-/// wear is even.
-fn bytes_to_write(report: &Report) -> Option<f64> {
-    let amplification = report.flash.write_amplification.filter(|one| *one > 0.0)?;
-    Some(report.wear.endurance?.flash_bytes / amplification)
-}
-
-/// The same as times that the whole capacity may be written in each day of these years.
-fn writes_a_day(report: &Report) -> Option<f64> {
-    let capacity = report.wear.endurance?.capacity_bytes as f64;
-    Some(bytes_to_write(report)? / capacity / (STATED_YEARS * YEAR_S / DAY_S))
-}
-
-/// The same as seconds of this load without a pause.
-fn seconds_to_write(report: &Report) -> Option<f64> {
-    let rate = report.throughput.write_bytes_per_s.filter(|rate| *rate > 0.0)?;
-    Some(bytes_to_write(report)? / rate)
-}
-
 const OF_ENDURANCE: [Other; 3] = [
     ("tbw", "TB", "10^12 bytes that the host may write until blocks are worn out", More, |r| {
-        bytes_to_write(r)
+        r.wear.endurance?.host_bytes
     }),
     (
         "dwpd",
         "1/day",
         "the same as writes of the whole capacity a day, for five years",
         More,
-        |r| writes_a_day(r),
+        |r| r.wear.endurance?.writes_a_day,
     ),
     ("life_years", "years", "the same as years of this load without a pause", More, |r| {
-        seconds_to_write(r)
+        r.wear.endurance?.life_s
     }),
 ];
 
@@ -420,16 +392,14 @@ mod tests {
     #[test]
     fn endurance_is_that_of_its_formulas() {
         let figures = |cycles: &str| {
-            let set =
-                ["pattern.requests=3000".to_string(), format!("nand.endurance_cycles={cycles}")];
-            let set = set.map(|text| ("--set", text));
+            let set = ["pattern.requests=3000", cycles].map(|text| ("--set", text.to_string()));
             let own = flashyard_sim::own::OwnParts::default();
             let plan = crate::plan::Plan::load(own, "small-full", "random-write", &set).unwrap();
             let outcome = plan.run(crate::simulate::Options::default()).unwrap();
             let figures: std::collections::BTreeMap<_, _> = outcome.figures().collect();
             (plan.settings().unwrap(), figures)
         };
-        let (settings, found) = figures("3000");
+        let (settings, found) = figures("nand.rated_cycles=3000");
         let geometry = settings.geometry;
         let bytes = geometry.units() as f64 * f64::from(geometry.unit_bytes());
         let [wa, rate] = ["wa", "write_mb_per_s"].map(|name| found[name].unwrap());
@@ -444,7 +414,9 @@ mod tests {
             let found = found[name].unwrap();
             assert!((found - wanted).abs() <= 1e-12 * wanted, "{name}: {found}, {wanted}");
         }
-        let (_, found) = figures("0");
-        assert!(wanted.iter().all(|(name, _)| found[name].is_none()), "blocks do not wear out");
+        let (_, limited) = figures("nand.endurance_cycles=3000");
+        assert_eq!(limited["tbw"], found["tbw"], "the limit of blocks counts as well");
+        let (_, found) = figures("nand.rated_cycles=0");
+        assert!(wanted.iter().all(|(name, _)| found[name].is_none()), "no cycles are known");
     }
 }

@@ -55,8 +55,8 @@ struct Config {
     buffer_uw_mib: u128,
     /// Whether the device ever sleeps.
     sleeps: bool,
-    /// Erases that a block bears; 0: any number.
-    endurance_cycles: u64,
+    /// Erases that a block bears, or is rated for; 0: not known.
+    cycles: u64,
     /// Bytes that the host sees.
     capacity_bytes: u64,
 }
@@ -77,7 +77,7 @@ impl Config {
             dram_uw: settings.dram_uw(),
             buffer_uw_mib: settings.buffer_uw_mib(),
             sleeps: settings.keys.sleeps(),
-            endurance_cycles: settings.keys.nand.endurance_cycles,
+            cycles: settings.keys.nand.cycles(),
             capacity_bytes: settings.capacity_sectors() * u64::from(SECTOR_BYTES),
         }
     }

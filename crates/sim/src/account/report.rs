@@ -403,19 +403,30 @@ pub struct Wear {
     /// Number of blocks by how often they were erased.
     #[serde(skip)]
     pub blocks_by_erases: BTreeMap<u32, u64>,
-    /// What blocks bear, where they wear out (`nand.endurance_cycles`).
-    #[serde(skip)]
+    /// What the flash bears; none where no cycles are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub endurance: Option<Endurance>,
 }
 
-/// What the blocks of a device bear until they are worn out.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Days of a year as data sheets have it.
+pub const YEAR_DAYS: f64 = 365.0;
+
+/// What the blocks of a device bear, if wear is even and the whole life is like the run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Endurance {
+    /// Erases of a block: `nand.endurance_cycles` or, where blocks do not wear out,
+    /// `nand.rated_cycles`.
+    pub cycles: u64,
     /// Bytes that may be programmed: those of the blocks that are not bad from the start, times
-    /// the erases that a block bears (`nand.endurance_cycles`).
+    /// these erases.
     pub flash_bytes: f64,
-    /// Bytes that the host sees.
-    pub capacity_bytes: u64,
+    /// Bytes that the host may write: these over the write amplification of the run; none where
+    /// the host wrote nothing.
+    pub host_bytes: Option<f64>,
+    /// The same as writes of the whole capacity a day, for five years of 365 days.
+    pub writes_a_day: Option<f64>,
+    /// The same as seconds of the load of the run, without a pause.
+    pub life_s: Option<f64>,
 }
 
 impl Wear {

@@ -266,6 +266,13 @@ keys! {
             source: "assumed: none; data sheets allow about 2 % over the life of a device",
             flip: "5", with: &["@full"],
         },
+        /// Erases that the flash is rated for: the figures of endurance use them where no
+        /// `endurance_cycles` are set. No event depends on them. 0: not known.
+        rated_cycles: u64 = 0 => {
+            kind: Kind::count("erases", 0, 1 << 30),
+            source: "assumed: not known; HP, Differences between SLC, MLC and TLC NAND: 100,000 for SLC, 3,000 for MLC, 1,000 to 3,000 for TLC",
+            flip: "3000", with: &["@full"],
+        },
         /// Number of erases after which a block is worn out. The limit of each block differs from
         /// this by up to a tenth. 0: blocks do not wear out.
         endurance_cycles: u64 = 0 => {
@@ -281,6 +288,11 @@ impl NandKeys {
     pub(crate) const fn part_of(&self, whole: Span) -> Span {
         // Both are below 2^32.
         Span::from_ns((self.read_part_us.as_ns() * whole.as_ns()).div_ceil(self.read_us.as_ns()))
+    }
+
+    /// Erases that a block bears or, where blocks do not wear out, is rated for; 0: not known.
+    pub(crate) const fn cycles(&self) -> u64 {
+        if self.endurance_cycles > 0 { self.endurance_cycles } else { self.rated_cycles }
     }
 
     /// Whether array times have a random tail.

@@ -1,10 +1,11 @@
 //! What flash, map, collection and buffer did; and what a disk did.
 
 use crate::output::text::line;
+use flashyard_run::headline;
 use flashyard_run::units::percent;
 use flashyard_run::units::{NONE, count, energy, or_dash, size, time};
 use flashyard_sim::device::Share;
-use flashyard_sim::report::{Report, Wear};
+use flashyard_sim::report::{Report, Wear, YEAR_DAYS};
 
 /// Lines on a disk.
 pub(super) fn of_disk(report: &Report) -> Vec<String> {
@@ -43,6 +44,7 @@ pub(super) fn figures(merges: bool, report: &Report) -> Vec<String> {
     lines.extend(amplification(report));
     lines.extend(map_cache(report));
     lines.push(if merges { merged(report) } else { collected(report) });
+    lines.extend(endurance(report));
     lines.extend(memory(report));
     lines.extend(buffer(report));
     lines.extend(waits(report));
@@ -77,6 +79,24 @@ fn amplification(report: &Report) -> Option<String> {
         }
     }
     Some(line("written", &format!("write amplification {said}")))
+}
+
+/// What the blocks bear. It is known if the host wrote something.
+fn endurance(report: &Report) -> Option<String> {
+    let endurance = report.wear.endurance?;
+    endurance.host_bytes?;
+    let [tbw, dwpd, years] = ["tbw", "dwpd", "life_years"].map(|name| {
+        let figure = headline::named(name);
+        figure.show(figure.value(report))
+    });
+    let days = endurance.life_s? / 86_400.0;
+    let life = if days < YEAR_DAYS { format!("{days:.1} days") } else { format!("{years} years") };
+    let said = format!(
+        "{} erases a block: {tbw} TB of the host, {dwpd} times the capacity a day for 5 years, \
+         {life} of this load",
+        count(endurance.cycles)
+    );
+    Some(line("endurance", &said))
 }
 
 /// Programs that were not filled, by their cause.
