@@ -3,6 +3,7 @@
 use crate::output::summary::latency;
 use crate::output::table;
 use crate::output::text::WIDTH;
+use flashyard_run::figure::Figure;
 use flashyard_run::headline::{self, Better, Headline};
 use flashyard_run::stats::{Interval, mean};
 
@@ -49,6 +50,12 @@ pub(crate) fn title(headline: &Headline) -> String {
     headline.unit_in_name().map_or_else(|| words.clone(), |unit| format!("{words} ({unit})"))
 }
 
+/// The same, and of which stream it is.
+pub(crate) fn title_of(figure: &Figure) -> String {
+    let stream = figure.stream().map_or_else(String::new, |stream| format!("stream {stream} "));
+    stream + &title(figure.headline())
+}
+
 /// The end of a text that is too long: paths differ there.
 pub(crate) fn short(text: &str) -> String {
     let count = text.chars().count();
@@ -62,34 +69,48 @@ pub(crate) fn short(text: &str) -> String {
 /// A table: `keys` with their values by point, then the figures of these names with their ratios to
 /// the first point.
 pub(crate) fn table(keys: &[(String, Vec<String>)], names: &[&str], points: &[Figures]) -> String {
+    let figures: Vec<Figure> = names.iter().filter_map(|name| Figure::of(None, name)).collect();
+    let values = |point: usize, figure: &Figure| points[point][figure.place()].clone();
+    table_of(keys, &figures, points.len(), &values)
+}
+
+/// What has the figures of the runs of a point.
+pub(crate) type Values<'a> = &'a dyn Fn(usize, &Figure) -> Vec<Option<f64>>;
+
+/// The same of so many points that have these values.
+pub(crate) fn table_of(
+    keys: &[(String, Vec<String>)],
+    figures: &[Figure],
+    points: usize,
+    values: Values<'_>,
+) -> String {
     let mut titles: Vec<String> = keys.iter().map(|(key, _)| key.clone()).collect();
-    let shown: Vec<usize> = names.iter().filter_map(|name| headline::place(name)).collect();
-    let is_known = |place: &usize| points.iter().any(|point| summary(&point[*place]).0.is_some());
-    let shown: Vec<usize> = shown.into_iter().filter(is_known).collect();
-    titles.extend(shown.iter().map(|&place| title(&headline::ALL[place])));
-    let columns: Vec<Vec<(String, String)>> = (0..points.len())
+    let is_known =
+        |figure: &&Figure| (0..points).any(|point| summary(&values(point, figure)).0.is_some());
+    let shown: Vec<&Figure> = figures.iter().filter(is_known).collect();
+    titles.extend(shown.iter().map(|figure| title_of(figure)));
+    let columns: Vec<Vec<(String, String)>> = (0..points)
         .map(|point| {
             let value =
                 |(_, values): &(String, Vec<String>)| (short(&values[point]), String::new());
-            let figures = shown.iter().map(|&place| cell(points, point, place));
+            let figures = shown.iter().map(|figure| cell(figure, point, values));
             keys.iter().map(value).chain(figures).collect()
         })
         .collect();
-    let is_marked =
-        |point: &Figures| shown.iter().any(|&place| has_few(point, &headline::ALL[place].name));
-    let meaning = if points.iter().any(is_marked) { latency::FEW } else { "" };
+    let is_marked = |point| shown.iter().any(|figure| has_few(figure, point, values));
+    let meaning = if (0..points).any(is_marked) { latency::FEW } else { "" };
     let text = blocks(&titles, &columns) + meaning;
     if meaning.is_empty() { text } else { text + "\n" }
 }
 
 /// A figure and its ratio to that of the first point.
-fn cell(points: &[Figures], point: usize, place: usize) -> (String, String) {
-    let headline = &headline::ALL[place];
-    let (value, half) = summary(&points[point][place]);
-    let first = summary(&points[0][place]).0.filter(|first| *first != 0.0);
+fn cell(figure: &Figure, point: usize, values: Values<'_>) -> (String, String) {
+    let headline = figure.headline();
+    let (value, half) = summary(&values(point, figure));
+    let first = summary(&values(0, figure)).0.filter(|first| *first != 0.0);
     let merit = headline.better != Better::Neither;
     let ratio = value.zip(first).filter(|_| point > 0 && merit);
-    let is_marked = value.is_some() && has_few(&points[point], &headline.name);
+    let is_marked = value.is_some() && has_few(figure, point, values);
     let mark = if is_marked { "*" } else { "" };
     (
         with_half(headline, value, half) + mark,
@@ -98,11 +119,9 @@ fn cell(points: &[Figures], point: usize, place: usize) -> (String, String) {
 }
 
 /// Whether a figure is a percentile of too few requests of one of its runs.
-fn has_few(point: &Figures, name: &str) -> bool {
-    let Some(share) = headline::percentile(name) else { return false };
-    let count =
-        name.split_once('.').and_then(|(class, _)| headline::place(&format!("{class}.count")));
-    let counts = count.map_or(&[][..], |place| &point[place]);
+fn has_few(figure: &Figure, point: usize, values: Values<'_>) -> bool {
+    let Some(share) = headline::percentile(&figure.headline().name) else { return false };
+    let counts = figure.count().map_or_else(Vec::new, |count| values(point, &count));
     counts.iter().flatten().any(|&count| latency::is_of_few(count, share))
 }
 

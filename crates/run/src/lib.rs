@@ -39,6 +39,7 @@ pub mod contract;
 pub mod device;
 pub mod error;
 pub mod experiment;
+pub mod figure;
 #[cfg(feature = "fit")]
 pub mod fit;
 pub mod hash;

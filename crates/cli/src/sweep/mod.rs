@@ -194,7 +194,7 @@ fn search(job: &Job<'_>, goal: &Goal, planner: &mut Planner<'_>) -> Result<()> {
         runner.run(planner, &next.values().collect::<Vec<_>>(), &progress)?;
         for (&(place, number), point) in &next {
             let row = row(&runner, planner, 0, point);
-            let (value, half) = summary(&row.figure(goal.metric));
+            let (value, half) = summary(&row.figure(&goal.metric));
             searches[place].tried.insert(number, Tried { value, half });
         }
         planned.append(&mut next);
@@ -247,6 +247,9 @@ fn finish(job: &Job<'_>, planner: &Planner<'_>, rows: &[Row<'_>], goal: &str) ->
         report::write(folder, job, rows)?;
     }
     print(&text)?;
+    if let Some(what) = show::missing(sweep, rows) {
+        remark(&what);
+    }
     remark(&format!("written: {}", names.join(", ")));
     let failed: Vec<_> = rows.iter().filter_map(|row| Some((row, row.failed()?))).collect();
     for (row, why) in &failed {

@@ -9,7 +9,7 @@ use crate::output::{WholeFile, remark};
 use crate::report::points::{Latencies, latencies};
 use anyhow::Result;
 use flashyard_run::error::{read_text, wrong};
-use flashyard_run::headline::{self, Headline};
+use flashyard_run::figure::Figure;
 use flashyard_run::points;
 use flashyard_run::sweep::file::Sweep;
 use flashyard_run::sweep::journal::Found;
@@ -43,27 +43,25 @@ impl Row<'_> {
         })
     }
 
-    /// Returns the figures of its runs under the headline at a place. If a run failed, there are
-    /// none.
-    pub(crate) fn figure(&self, place: usize) -> Vec<Option<f64>> {
+    /// Returns a figure of each of its runs. If a run failed, there are none.
+    pub(crate) fn figure(&self, figure: &Figure) -> Vec<Option<f64>> {
         let failed = self.planned.runs.is_err()
             || self.found.iter().any(|(_, found)| found.failed.is_some());
-        let values = self.found.iter().map(|(_, found)| found.values[place]);
+        let values = self.found.iter().map(|(_, found)| found.figure(figure));
         if failed { Vec::new() } else { values.collect() }
     }
 
     /// The same by headline.
     pub(crate) fn figures(&self) -> Figures {
-        (0..headline::ALL.len()).map(|place| self.figure(place)).collect()
+        Figure::all().map(|figure| self.figure(&figure)).collect()
     }
 
     /// The latencies of each of several streams, for plots: means over its runs.
     pub(crate) fn latencies(&self) -> BTreeMap<String, Latencies> {
         let streams = self.found.iter().flat_map(|(_, found)| found.streams.keys());
         let of = |stream: &String| {
-            let place = |name: &str| headline::of_streams().position(|one| one.name == name);
-            let mean =
-                |name: &str| place(name).and_then(|at| summary(&self.of_stream(stream, at)).0);
+            let figure = |name: &str| Figure::of(Some(stream), name);
+            let mean = |name: &str| figure(name).and_then(|one| summary(&self.figure(&one)).0);
             (stream.clone(), latencies(&mean))
         };
         streams.map(of).collect()
@@ -79,13 +77,6 @@ impl Row<'_> {
         self.found.iter().map(one).collect()
     }
 
-    /// A figure of a stream of its runs, by its place among those that streams have; none of a run
-    /// without the stream.
-    fn of_stream(&self, stream: &str, place: usize) -> Vec<Option<f64>> {
-        let value = |found: &Found| found.streams.get(stream).and_then(|values| values[place]);
-        self.found.iter().map(|(_, found)| value(found)).collect()
-    }
-
     fn warnings(&self) -> Option<String> {
         let mut all: Vec<String> = Vec::new();
         for (what, how_much) in self.found.iter().flat_map(|(_, found)| &found.warnings) {
@@ -96,6 +87,12 @@ impl Row<'_> {
         }
         (!all.is_empty()).then(|| all.join("; "))
     }
+}
+
+/// The streams of runs that have several.
+pub(super) fn streams<'a>(rows: &[Row<'a>]) -> BTreeSet<&'a str> {
+    let found = rows.iter().flat_map(|row| &row.found);
+    found.flat_map(|&(_, found)| found.streams.keys().map(String::as_str)).collect()
 }
 
 /// The columns.
@@ -173,21 +170,19 @@ impl<'a> Table<'a> {
 
     /// The figures of runs, then those of each of several streams.
     fn figures(&mut self, rows: &[Row<'_>]) {
-        for (place, headline) in headline::ALL.iter().enumerate() {
-            let means = rows.iter().map(|row| summary(&row.figure(place)));
-            self.means(rows, &headline.name, headline, &headline.what, means.collect());
+        let means = |figure: &Figure| -> Vec<_> {
+            rows.iter().map(|row| summary(&row.figure(figure))).collect()
+        };
+        for figure in Figure::all() {
+            self.means(rows, &figure, &figure.headline().what, means(&figure));
         }
-        let found = rows.iter().flat_map(|row| &row.found);
-        let streams: BTreeSet<&String> = found.flat_map(|(_, one)| one.streams.keys()).collect();
-        for stream in streams {
-            for (place, headline) in headline::of_streams().enumerate() {
-                let means: Vec<_> =
-                    rows.iter().map(|row| summary(&row.of_stream(stream, place))).collect();
+        for stream in streams(rows) {
+            for figure in Figure::all_of(stream) {
+                let means = means(&figure);
                 // Without a request of its class it is a count of 0, or nothing.
                 if means.iter().any(|(mean, _)| mean.is_some_and(|mean| mean != 0.0)) {
-                    let name = format!("stream.{stream}.{}", headline.name);
-                    let what = format!("of the stream {stream}: {}", headline.what);
-                    self.means(rows, &name, headline, &what, means);
+                    let what = format!("of the stream {stream}: {}", figure.headline().what);
+                    self.means(rows, &figure, &what, means);
                 }
             }
         }
@@ -197,17 +192,17 @@ impl<'a> Table<'a> {
     fn means(
         &mut self,
         rows: &[Row<'_>],
-        name: &str,
-        headline: &Headline,
+        figure: &Figure,
         what: &str,
         both: Vec<(Option<f64>, Option<f64>)>,
     ) {
         let (means, halves) = both.into_iter().unzip();
-        self.add(name, headline.unit, what, Cells::Number(means));
+        let (name, unit) = (figure.name(), figure.headline().unit);
+        self.add(&name, unit, what, Cells::Number(means));
         if rows.iter().any(|row| row.found.len() > 1) {
             let name = format!("{name}_ci95");
             let what = "half of the 95 % confidence interval of the mean";
-            self.add(&name, headline.unit, what, Cells::Number(halves));
+            self.add(&name, unit, what, Cells::Number(halves));
         }
     }
 

@@ -1,10 +1,11 @@
 //! What a sweep prints: a table of points, the best and the worst, and what a goal found.
 
-use super::results::Row;
-use crate::columns::{self, short, summary, title};
+use super::results::{Row, streams};
+use crate::columns::{self, short, summary, title, title_of};
 use crate::output::table;
-use crate::output::text::WIDTH;
-use flashyard_run::headline::{self, Better};
+use crate::output::text::{WIDTH, wrapped};
+use flashyard_run::figure::Figure;
+use flashyard_run::headline::Better;
 use flashyard_run::points;
 use flashyard_run::points::axis::{Setting, label};
 use flashyard_run::sweep::file::{Find, Goal, Sweep};
@@ -45,7 +46,7 @@ fn ends(sweep: &Sweep, planner: &Planner<'_>, ranked: &[(f64, &Row<'_>)]) -> Str
         table(sweep, planner, &part.iter().map(|(_, row)| *row).collect::<Vec<_>>())
     };
     let left = ranked.len() - 2 * ENDS;
-    let name = title(&headline::ALL[sweep.rank]);
+    let name = title_of(&sweep.rank);
     format!(
         "the best {ENDS} by {name}\n{}\n{left} points between them are in the file\n\nthe worst \
          {ENDS}\n{}",
@@ -76,16 +77,23 @@ fn heading(planner: &Planner<'_>, rows: &[Row<'_>]) -> String {
     format!("{device}, {workload}{seeds}")
 }
 
-/// Makes a row for each point. If settings and figures do not fit a line, each point is a column.
-fn table(sweep: &Sweep, planner: &Planner<'_>, rows: &[&Row<'_>]) -> String {
-    let mut names: Vec<&str> = vec![&headline::ALL[sweep.rank].name];
-    let wanted: Vec<&str> = sweep.file.columns.iter().map(String::as_str).collect();
-    let wanted = if wanted.is_empty() { SHOWN.to_vec() } else { wanted };
-    for name in wanted {
-        if !names.contains(&name) {
-            names.push(name);
+/// The figures that the table has where they fit: that of the rank first, each once.
+fn figures(sweep: &Sweep) -> Vec<Figure> {
+    let mut figures = vec![sweep.rank.clone()];
+    let named = |name: &str| Figure::of(None, name).expect("a figure has this name");
+    let shown = || SHOWN.iter().map(|name| named(name)).collect();
+    let wanted = if sweep.columns.is_empty() { shown() } else { sweep.columns.clone() };
+    for figure in wanted {
+        if !figures.contains(&figure) {
+            figures.push(figure);
         }
     }
+    figures
+}
+
+/// Makes a row for each point. If settings and figures do not fit a line, each point is a column.
+fn table(sweep: &Sweep, planner: &Planner<'_>, rows: &[&Row<'_>]) -> String {
+    let asked = figures(sweep);
     let keys = points::keys(rows.iter().map(|row| &row.planned.point[..]));
     let mut cells: Vec<Vec<String>> = vec![
         std::iter::once("point".to_string())
@@ -102,9 +110,8 @@ fn table(sweep: &Sweep, planner: &Planner<'_>, rows: &[&Row<'_>]) -> String {
     };
     let mut used: usize = cells.iter().map(|column| width(column).unwrap_or(0) + 2).sum();
     let mut figures = 0;
-    for name in &names {
-        let place = headline::place(name).expect("checked when the file was read");
-        let column = figure(rows, place);
+    for asked in &asked {
+        let column = figure(rows, asked);
         let more = width(&column).unwrap_or(0) + 2;
         let is_known = column[1..].iter().any(|cell| cell != "-");
         if is_known && used + more <= WIDTH + 2 {
@@ -114,7 +121,7 @@ fn table(sweep: &Sweep, planner: &Planner<'_>, rows: &[&Row<'_>]) -> String {
         }
     }
     if figures == 0 && !rows.is_empty() {
-        return by_column(planner, &keys, &names, rows);
+        return by_column(planner, &keys, &asked, rows);
     }
     let header: Vec<&str> = cells.iter().map(|column| column[0].as_str()).collect();
     let mut all = table::table(&header);
@@ -124,17 +131,27 @@ fn table(sweep: &Sweep, planner: &Planner<'_>, rows: &[&Row<'_>]) -> String {
     table::render(&all)
 }
 
-fn figure(rows: &[&Row<'_>], place: usize) -> Vec<String> {
-    let headline = &headline::ALL[place];
-    let heading = title(headline).replace(" (", "\n(");
+/// What a figure is called above a column.
+fn above(figure: &Figure) -> String {
+    let stream = figure.stream().map_or_else(String::new, |stream| format!("stream {stream}\n"));
+    stream + &title(figure.headline())
+}
+
+fn figure(rows: &[&Row<'_>], figure: &Figure) -> Vec<String> {
+    let heading = above(figure).replace(" (", "\n(");
     let value = |row: &&Row<'_>| {
-        let (value, half) = summary(&row.figure(place));
-        columns::with_half(headline, value, half)
+        let (value, half) = summary(&row.figure(figure));
+        columns::with_half(figure.headline(), value, half)
     };
     std::iter::once(heading).chain(rows.iter().map(value)).collect()
 }
 
-fn by_column(planner: &Planner<'_>, keys: &[String], names: &[&str], rows: &[&Row<'_>]) -> String {
+fn by_column(
+    planner: &Planner<'_>,
+    keys: &[String],
+    asked: &[Figure],
+    rows: &[&Row<'_>],
+) -> String {
     let value = |key: &String| {
         let of = |row: &&Row<'_>| planner.value(&row.planned.point, key);
         (key.clone(), rows.iter().map(of).collect())
@@ -142,15 +159,14 @@ fn by_column(planner: &Planner<'_>, keys: &[String], names: &[&str], rows: &[&Ro
     let number = rows.iter().map(|row| row.number.to_string()).collect();
     let keys: Vec<_> =
         std::iter::once(("point".to_string(), number)).chain(keys.iter().map(value)).collect();
-    let figures: Vec<_> = rows.iter().map(|row| row.figures()).collect();
-    columns::table(&keys, names, &figures)
+    columns::table_of(&keys, asked, rows.len(), &|point, figure| rows[point].figure(figure))
 }
 
 /// Points that have the figure of the rank, the best one first, with this figure.
 pub(super) fn ranked<'a>(sweep: &Sweep, rows: &[&'a Row<'a>]) -> Vec<(f64, &'a Row<'a>)> {
-    let known = |row: &&'a Row<'a>| Some((summary(&row.figure(sweep.rank)).0?, *row));
+    let known = |row: &&'a Row<'a>| Some((summary(&row.figure(&sweep.rank)).0?, *row));
     let mut ranked: Vec<(f64, &Row<'_>)> = rows.iter().filter_map(known).collect();
-    let more = headline::ALL[sweep.rank].better == Better::More;
+    let more = sweep.rank.headline().better == Better::More;
     ranked.sort_by(|(a, _), (b, _)| if more { b.total_cmp(a) } else { a.total_cmp(b) });
     ranked
 }
@@ -167,14 +183,14 @@ pub(super) struct Ranked {
 
 /// The first and the last point by rank.
 pub(super) fn best(sweep: &Sweep, ranked: &[(f64, &Row<'_>)]) -> [Ranked; 2] {
-    let headline = &headline::ALL[sweep.rank];
+    let headline = sweep.rank.headline();
     let words = match headline.better {
         Better::Neither => ["least", "most"],
         Better::Less | Better::More => ["best", "worst"],
     };
     let ends = [(words[0], ranked[0]), (words[1], ranked[ranked.len() - 1])];
     ends.map(|(word, (value, row))| {
-        let (value, name) = (headline.show(Some(value)), title(headline));
+        let (value, name) = (headline.show(Some(value)), title_of(&sweep.rank));
         let warned = row.found.iter().any(|(_, found)| !found.warnings.is_empty());
         Ranked {
             line: format!("{word} {name}: {value}, point {}", row.number),
@@ -204,11 +220,32 @@ impl Ranked {
     }
 }
 
+/// What is said where the file names figures of streams that no run has. Runs that failed have no
+/// streams; if all did, nothing is said.
+pub(super) fn missing(sweep: &Sweep, rows: &[Row<'_>]) -> Option<String> {
+    let is_done = |row: &Row<'_>| row.found.iter().any(|(_, found)| found.failed.is_none());
+    let streams: Vec<&str> = streams(rows).into_iter().collect();
+    let metric = sweep.goal.iter().map(|goal| &goal.metric);
+    let mut names: Vec<String> = Vec::new();
+    for figure in std::iter::once(&sweep.rank).chain(&sweep.columns).chain(metric) {
+        let is_missing = figure.stream().is_some_and(|stream| !streams.contains(&stream));
+        if is_missing && !names.contains(&figure.name()) {
+            names.push(figure.name());
+        }
+    }
+    let there = match &streams[..] {
+        [] => "runs with one stream have no figures by stream".to_string(),
+        streams => format!("streams are {}", streams.join(", ")),
+    };
+    let is_said = !names.is_empty() && rows.iter().any(is_done);
+    is_said.then(|| format!("warning: no run has the stream of {}; {there}", names.join(", ")))
+}
+
 /// What a goal found at a point.
 pub(crate) fn goal(goal: &Goal, point: &[Setting], search: &Search) -> String {
-    let headline = &headline::ALL[goal.metric];
+    let headline = goal.metric.headline();
     let mut text = if point.is_empty() { String::new() } else { format!("{}\n", label(point)) };
-    let mut all = table::table(&[goal.key.as_str(), &title(headline), &goal.words()]);
+    let mut all = table::table(&[goal.key.as_str(), &above(&goal.metric), &goal.words()]);
     for (&number, tried) in &search.tried {
         all.add_row(vec![
             goal.value(number),
@@ -219,38 +256,41 @@ pub(crate) fn goal(goal: &Goal, point: &[Setting], search: &Search) -> String {
     text += &table::render(&all);
     let word = if goal.find == Find::Least { "least" } else { "most" };
     let (key, words) = (&goal.key, goal.words());
+    let mut said = String::new();
     let _ = match search.end(goal) {
         End::Between { answer, beside } => writeln!(
-            text,
+            said,
             "{word} {key} with {words}: {}; {} fails",
             goal.value(answer),
             goal.value(beside)
         ),
         End::Everywhere(answer) => writeln!(
-            text,
+            said,
             "{word} {key} with {words}: {}; that is\nthe end of the range, so widen the range to go on",
             goal.value(answer)
         ),
         End::Nowhere(far) => writeln!(
-            text,
+            said,
             "no value found: {words} does not hold\nat the far end, {key} = {}",
             goal.value(far)
         ),
         End::Try(_) => Ok(()),
     };
-    text + &doubts(goal, search)
+    said += &doubts(goal, search);
+    // Names of streams may be long.
+    text + &said.lines().map(|line| wrapped(line, WIDTH, "") + "\n").collect::<String>()
 }
 
 /// What makes the answer of a search doubtful.
 fn doubts(goal: &Goal, search: &Search) -> String {
     let mut text = String::new();
     if let Some((a, b)) = search.turns(goal) {
-        let headline = &headline::ALL[goal.metric];
+        let headline = goal.metric.headline();
         let value = |number: u64| headline.show(search.tried[&number].value);
         let _ = writeln!(
             text,
-            "warning: {} is not monotone: {} at {}, {} at {}; there may be other\nanswers",
-            headline.name,
+            "warning: {} is not monotone: {} at {}, {} at {}; there may be other answers",
+            goal.metric.name(),
             value(a),
             goal.value(a),
             value(b),

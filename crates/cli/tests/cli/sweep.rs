@@ -2,6 +2,7 @@
 //! others, means are those of the runs, a prepared device is one that ran before, goals are met.
 
 use crate::support::{Folder, Ran, finish, is_near};
+use flashyard_run::headline;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -209,6 +210,129 @@ fn streams_have_columns_of_their_own() {
     }
     assert!(is_near(&run["streams"]["b"]["iops"], number(&rows[0], "stream.b.iops")));
     assert!(!rows[0].contains_key("stream.a.read.count"), "{rows:?}");
+}
+
+/// Reads and writes of streams of their own; their latencies follow `nand.read_us` and
+/// `nand.program_us`.
+const TWO: &str = "[[stream]]\nname = \"oltp\"\n[stream.pattern]\nbase = \"random-read\"\n\
+    requests = 300\n[[stream]]\nname = \"log\"\n[stream.pattern]\nbase = \"random-write\"\n\
+    requests = 300\n";
+
+const OF_STREAMS: &str = "rank = \"stream.oltp.read.p99_us\"\n\
+    columns = [\"stream.log.write.p99_us\", \"stream.log.iops\"]\n";
+
+/// The words of the line that begins with this one.
+fn words<'a>(text: &'a str, first: &str) -> Vec<&'a str> {
+    let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let mut found = lines.filter(|words| words.first() == Some(&first));
+    found.next().unwrap_or_else(|| panic!("{first}: {text}"))
+}
+
+/// The printed figures of streams are those of the file's columns, the best and the worst point
+/// follow from them, here and on the page, and points without the stream have no rank.
+#[test]
+fn a_rank_and_columns_by_stream_show_the_columns_of_the_file() {
+    let folder = Folder::with("two.toml", TWO);
+    let text = format!(
+        "device = \"small-full\"\nvary = [\"workload=toy-write | \
+         workload=two.toml,nand.read_us=300 | workload=two.toml,nand.read_us=40 | \
+         workload=two.toml,nand.read_us=900\"]\n{OF_STREAMS}"
+    );
+    folder.write("s.toml", text);
+    let ran = folder.run(&["sweep", "s.toml", "--csv", "s.csv", "--report", "s"]);
+    assert!(!ran.stderr.contains("warning"), "{ran:?}");
+    let (text, rows) = (ran.text(), rows(&folder, "s.csv"));
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let shown = |row: &Row, stream: &str, figure: &str| {
+        let value = number(row, &format!("stream.{stream}.{figure}"));
+        headline::named(figure).show(Some(value))
+    };
+    for row in &rows[1..] {
+        let figures = [("oltp", "read.p99_us"), ("log", "write.p99_us"), ("log", "iops")];
+        let figures = figures.map(|(stream, figure)| shown(row, stream, figure)).join(" ");
+        let found = words(&text, &row["point"]).join(" ");
+        assert!(found.ends_with(&figures), "{figures}: {found}");
+    }
+    assert!(words(&text, "1").ends_with(&["-"; 3]), "it has one stream: {text}");
+    let mut ranked: Vec<&Row> = rows[1..].iter().collect();
+    ranked.sort_by(|a, b| {
+        let [a, b] = [a, b].map(|row| number(row, "stream.oltp.read.p99_us"));
+        a.total_cmp(&b)
+    });
+    let page = String::from_utf8(folder.read("s/report.html")).unwrap();
+    for (ends, row) in [(["best", "Best"], ranked[0]), (["worst", "Worst"], ranked[2])] {
+        let (value, point) = (shown(row, "oltp", "read.p99_us"), &row["point"]);
+        let [line, sentence] =
+            ends.map(|end| format!("{end} stream oltp read p99: {value}, point {point}"));
+        assert!(text.contains(&line) && page.contains(&sentence), "{line}: {text}");
+    }
+}
+
+/// The answer is the one of a sweep over all values, by the column of the file.
+#[test]
+fn a_goal_is_held_against_the_figure_of_a_stream() {
+    let folder = Folder::with("two.toml", TWO);
+    let head = "device = \"small-full\"\nworkload = \"two.toml\"\n";
+    folder.write("g.toml", format!("{head}vary = [\"nand.read_us=50..250:50\"]\n"));
+    folder.run(&["sweep", "g.toml", "--csv", "g.csv"]).text();
+    let all = rows(&folder, "g.csv");
+    let latencies: Vec<f64> =
+        all.iter().map(|row| number(row, "stream.oltp.read.p99_us")).collect();
+    assert!(latencies.is_sorted(), "{latencies:?}");
+    let limit = f64::midpoint(latencies[2], latencies[3]);
+    let goal = |metric: &str| {
+        format!(
+            "{head}[goal]\nkey = \"nand.read_us\"\nrange = [50, 250]\nresolution = 50\n\
+             metric = \"{metric}\"\nbelow = {limit:?}\nfind = \"most\"\n"
+        )
+    };
+    folder.write("s.toml", goal("stream.oltp.read.p99_us"));
+    let text = folder.run(&["sweep", "s.toml", "--csv", "s.csv"]).text();
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let searched = rows(&folder, "s.csv");
+    let answer = searched.iter().find(|row| row["goal_answer"] == "1").expect("one is found");
+    assert!((number(answer, "nand.read_us") - 150.0).abs() < 1e-9, "{text}");
+    for row in &searched {
+        let is_met = number(row, "stream.oltp.read.p99_us") < limit;
+        assert_eq!(row["goal_holds"], u8::from(is_met).to_string());
+    }
+    folder.write("n.toml", goal("stream.none.read.p99_us"));
+    let none = folder.run(&["sweep", "n.toml"]);
+    assert!(none.stderr.contains(
+        "warning: no run has the stream of stream.none.read.p99_us; streams are log, oltp\n"
+    ));
+    let say = "no value found: stream.none.read.p99_us < ";
+    assert!(none.clone().text().contains(say), "{none:?}");
+}
+
+/// A stream that no run has is named in one line, with those that there are.
+#[test]
+fn streams_that_no_run_has_are_named() {
+    let folder = Folder::with("two.toml", TWO);
+    let text = |workload: &str| {
+        format!(
+            "device = \"small-full\"\nworkload = \"{workload}\"\n\
+             vary = [\"nand.read_us=50,100\"]\n{OF_STREAMS}"
+        )
+    };
+    let warned = |text: String, warning: &str| {
+        folder.write("s.toml", text);
+        let ran = folder.run(&["sweep", "s.toml"]);
+        let lines: Vec<&str> =
+            ran.stderr.lines().filter(|line| line.starts_with("warning")).collect();
+        assert_eq!(lines, [warning]);
+        assert!(!ran.text().contains("best"), "no point has the figure of the rank");
+    };
+    warned(
+        text("two.toml").replace("oltp", "olpt").replace("log.iops", "log.x.iops"),
+        "warning: no run has the stream of stream.olpt.read.p99_us, stream.log.x.iops; streams are \
+         log, oltp",
+    );
+    warned(
+        text("toy-write"),
+        "warning: no run has the stream of stream.oltp.read.p99_us, stream.log.write.p99_us, \
+         stream.log.iops; runs with one stream have no figures by stream",
+    );
 }
 
 /// Every key that a sweep varies is a column: one that all points agree in, and one that has no

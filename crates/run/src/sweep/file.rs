@@ -1,10 +1,10 @@
 //! What a sweep file says. docs/SWEEPS.md describes it.
 
 use crate::error::{read_text, wrong};
-use crate::headline;
+use crate::figure::Figure;
 use crate::points::axis::{Axis, Decimal, Point, combinations, setting, twice};
 use anyhow::Result;
-use flashyard_sim::config::{line_of_item, nearest};
+use flashyard_sim::config::line_of_item;
 use serde::Deserialize;
 
 /// A sweep file.
@@ -119,8 +119,8 @@ pub struct Goal {
     digits: u32,
     /// Values are numbered from 0 to this.
     pub last: u64,
-    /// The place of the figure.
-    pub metric: usize,
+    /// The figure.
+    pub metric: Figure,
     /// What the figure is held against.
     pub limit: f64,
     /// Whether it is to be below that.
@@ -144,11 +144,11 @@ impl Goal {
     /// The goal in words.
     pub fn words(&self) -> String {
         let relation = if self.below { "<" } else { ">" };
-        format!("{} {relation} {}", headline::ALL[self.metric].name, self.limit)
+        format!("{} {relation} {}", self.metric.name(), self.limit)
     }
 
     fn of(text: &GoalText) -> Result<Self, String> {
-        let metric = known(&text.metric)?;
+        let metric = Figure::parse(&text.metric)?;
         let (limit, below) = match (text.below, text.above) {
             (Some(limit), None) => (limit, true),
             (None, Some(limit)) => (limit, false),
@@ -199,8 +199,10 @@ pub struct Sweep {
     pub points: Vec<Point>,
     /// The seeds of each point.
     pub seeds: Vec<u64>,
-    /// The place of the figure by which points are ranked.
-    pub rank: usize,
+    /// The figure by which points are ranked.
+    pub rank: Figure,
+    /// Further figures of the printed table.
+    pub columns: Vec<Figure>,
     /// The goal in place of a grid.
     pub goal: Option<Goal>,
 }
@@ -247,17 +249,16 @@ impl Sweep {
                 return Err(fail(name, "points name it, too; name it only once".to_string()));
             }
         }
-        let rank = known(&file.rank).map_err(|what| fail("rank", what))?;
-        for column in &file.columns {
-            known(column).map_err(|what| fail("columns", what))?;
-        }
+        let rank = Figure::parse(&file.rank).map_err(|what| fail("rank", what))?;
+        let columns = file.columns.iter().map(|name| Figure::parse(name)).collect::<Result<_, _>>();
+        let columns = columns.map_err(|what| fail("columns", what))?;
         let goal = file.goal.as_ref().map(Goal::of).transpose();
         let goal = goal.map_err(|what| fail("[goal]", what))?;
         if let Some(goal) = goal.as_ref().filter(|goal| varied(&goal.key)) {
             let what = format!("{} is varied, too; leave one of the two out", goal.key);
             return Err(fail("[goal]", what));
         }
-        Ok(Self { file, text: text.to_string(), points, seeds, rank, goal })
+        Ok(Self { file, text: text.to_string(), points, seeds, rank, columns, goal })
     }
 }
 
@@ -276,15 +277,6 @@ impl Listed {
             None => Ok(point),
         }
     }
-}
-
-/// The place of a figure.
-fn known(name: &str) -> Result<usize, String> {
-    let names = headline::ALL.iter().map(|headline| headline.name.as_str());
-    headline::place(name).ok_or_else(|| {
-        let near = nearest(name, names);
-        format!("{name} is no figure{near}; docs/SWEEPS.md lists them")
-    })
 }
 
 fn seeds(file: &File) -> Result<Vec<u64>, String> {
@@ -346,6 +338,11 @@ mod tests {
         refused(
             "rank = \"al.p99_us\"\n",
             "s.toml:1: rank: al.p99_us is no figure; did you mean all.p99_us?",
+        );
+        refused(
+            "rank = \"iops\"\ncolumns = [\"stream.a.b.write.p99us\"]\n",
+            "s.toml:2: columns: stream.a.b.write.p99us is no figure of a stream \
+             (stream.NAME.FIGURE); did you mean stream.a.b.write.p99_us?",
         );
         refused("[[point]]\n", "s.toml:1: [[point]]: it sets nothing");
         let goal = |rest: &str| format!("[goal]\nkey = \"a.b\"\nmetric = \"wa\"\n{rest}");

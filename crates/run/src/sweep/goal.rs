@@ -89,7 +89,9 @@ impl Search {
 #[cfg(test)]
 mod tests {
     use super::super::file::Sweep;
+    use super::super::journal::Found;
     use super::*;
+    use crate::headline;
 
     fn goal(find: &str, limit: &str) -> Goal {
         let text = format!(
@@ -138,6 +140,41 @@ mod tests {
                 Some(answer) => assert_eq!(end, End::Between { answer, beside: answer + 1 }),
             }
         }
+    }
+
+    /// The figure of the stream decides, not that of all streams or of another one. A run without
+    /// the stream does not meet a goal, whichever way it goes.
+    #[test]
+    fn a_goal_is_held_against_the_figure_of_its_stream() {
+        let goal = |limit: &str| {
+            let text = format!(
+                "[goal]\nkey = \"a.b\"\nrange = [5, 50]\nmetric = \"stream.a.b.read.p99_us\"\n{limit}\n"
+            );
+            Sweep::of_text(&text).goal.unwrap()
+        };
+        let (below, above) = (goal("below = 500"), goal("above = 500"));
+        assert_eq!(below.words(), "stream.a.b.read.p99_us < 500");
+        let values = |name: &str, value: f64| {
+            headline::of_streams().map(|one| (one.name == name).then_some(value)).collect()
+        };
+        let all = headline::ALL.iter().map(|one| (one.name == "read.p99_us").then_some(900.0));
+        let streams = [
+            ("a.b".to_string(), values("read.p99_us", 300.0)),
+            ("b".to_string(), values("read.p99_us", 700.0)),
+            ("a".to_string(), values("iops", 700.0)),
+        ];
+        let mut found =
+            Found { values: all.collect(), streams: streams.into(), ..Found::default() };
+        let holds =
+            |found: &Found| [&below, &above].map(|goal| goal.holds(found.figure(&goal.metric)));
+        assert_eq!(found.figure(&below.metric), Some(300.0));
+        assert_eq!(holds(&found), [true, false]);
+        found.streams.insert("a.b".to_string(), values("read.p99_us", 700.0));
+        assert_eq!(holds(&found), [false, true]);
+        found.streams.remove("a.b");
+        assert_eq!(holds(&found), [false, false]);
+        let failed = Found { failed: Some("why".to_string()), ..Found::default() };
+        assert_eq!(holds(&failed), [false, false]);
     }
 
     #[test]

@@ -15,6 +15,7 @@ use super::flush::Flusher;
 use super::plan::Name;
 use super::shard::Shard;
 use crate::error::wrong;
+use crate::figure::Figure;
 use crate::hash;
 use crate::headline;
 use anyhow::{Context, Result};
@@ -65,6 +66,17 @@ pub struct Found {
     pub workload: String,
     /// The reason of a failure. A run that failed has nothing else.
     pub failed: Option<String>,
+}
+
+impl Found {
+    /// A figure of the run, if it is defined. Of a stream that the run does not have it is not.
+    pub fn figure(&self, figure: &Figure) -> Option<f64> {
+        let values = match figure.stream() {
+            None => &self.values,
+            Some(stream) => self.streams.get(stream)?,
+        };
+        values.get(figure.place()).copied().flatten()
+    }
 }
 
 /// A run as a line has it. Figures are texts: those come back bit by bit.
