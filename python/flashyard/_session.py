@@ -8,9 +8,6 @@ from . import _core
 from ._run import DeviceLike, Result, _as_device
 from ._workload import _columns
 
-#: As many completions as there are.
-_ALL = 2**63 - 1
-
 
 class Session:
     """A device that its caller drives: the caller owns the clock, submits requests when it likes,
@@ -108,19 +105,19 @@ class Session:
         """Lets time go on to ``until_ns``, or as long as anything happens; returns the requests
         that are over, in this order.
         """
-        return self._core.advance(until_ns, _ALL)
+        return self._core.advance(until_ns, False)
 
     def advance_to_completion(self, until_ns: Optional[int] = None) -> list[_core.Completion]:
         """Lets time go on until a request is over, or to ``until_ns``; returns that request, or
         nothing. A request that is submitted then for the same instant takes part in it.
         """
-        return self._core.advance(until_ns, 1)
+        return self._core.advance(until_ns, True)
 
     def advance_table(self, until_ns: Optional[int] = None) -> _core.Table:
         """The same as :meth:`advance`, as an Arrow table: ``id``, ``at_ns``, ``latency_ns`` and
         the parts of the latency.
         """
-        return self._core.advance_table(until_ns, _ALL)
+        return self._core.advance_table(until_ns)
 
     def figures(self) -> dict[str, Optional[float]]:
         """What the device has done so far: ``read_bytes``, ``written_bytes``,

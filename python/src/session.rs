@@ -13,6 +13,7 @@ use flashyard_sim::metrics::parts::Part;
 use flashyard_sim::session::{Completion as Over, Refused, Session as Simulated, Stop};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -24,8 +25,8 @@ mod python {
 /// Between two looks for signals.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Completions between two looks at the clock.
-const OFTEN: u32 = 1 << 10;
+/// Completions that are taken at a time, unless the first one is asked for.
+const BATCH: NonZero<u32> = NonZero::new(1 << 10).expect("not 0");
 
 /// A request that is over.
 #[pyclass(frozen, module = "flashyard._core")]
@@ -106,45 +107,38 @@ impl Session {
         }
     }
 
-    /// Lets time go on, and hands over what is over; `most` at most.
+    /// Lets time go on, and hands over what is over: all, or up to the first request.
     fn go_on(
         &self,
         py: Python<'_>,
         until: Time,
-        most: usize,
+        first: bool,
         give: &mut (dyn FnMut(Over) + Send),
     ) -> PyResult<()> {
-        let mut count = 0;
-        loop {
-            let over = py.detach(|| {
-                self.with(|session| {
-                    let start = Instant::now();
-                    let mut looks = 0;
-                    while count < most {
-                        if let Some(over) = session.poll() {
-                            give(over);
-                            count += 1;
-                            continue;
-                        }
-                        session
-                            .advance(until, Stop::AtCompletion)
-                            .map_err(|e| failed(e.to_string()))?;
-                        if !session.has_completions() {
-                            return Ok(true);
-                        }
-                        looks += 1;
-                        if looks % OFTEN == 0 && start.elapsed() > LOOK {
-                            return Ok(false);
-                        }
+        // Where the first completion is asked for, time stops there.
+        let stop = if first { Stop::AtCompletion } else { Stop::AtCompletions(BATCH) };
+        let mut on = |session: &mut Simulated| {
+            let start = Instant::now();
+            loop {
+                while let Some(over) = session.poll() {
+                    give(over);
+                    if first {
+                        return Ok(true);
                     }
-                    Ok(true)
-                })
-            })?;
-            if over {
-                return Ok(());
+                }
+                session.advance(until, stop).map_err(|error| failed(error.to_string()))?;
+                if !session.has_completions() {
+                    return Ok(true);
+                }
+                if start.elapsed() > LOOK {
+                    return Ok(false);
+                }
             }
+        };
+        while !py.detach(|| self.with(&mut on))? {
             py.check_signals()?;
         }
+        Ok(())
     }
 }
 
@@ -236,22 +230,22 @@ impl Session {
         self.with(|session| Ok(session.next_event().map(Time::as_ns)))
     }
 
-    /// Lets time go on, at most until so many requests are over; returns those.
+    /// Lets time go on, or up to the first request that is over; returns what is over.
     fn advance(
         &self,
         py: Python<'_>,
         until_ns: Option<u64>,
-        most: usize,
+        first: bool,
     ) -> PyResult<Vec<Completion>> {
         let mut all = Vec::new();
-        self.go_on(py, until(until_ns), most, &mut |over| all.push(Completion(over)))?;
+        self.go_on(py, until(until_ns), first, &mut |over| all.push(Completion(over)))?;
         Ok(all)
     }
 
     /// The same as a table.
-    fn advance_table(&self, py: Python<'_>, until_ns: Option<u64>, most: usize) -> PyResult<Table> {
+    fn advance_table(&self, py: Python<'_>, until_ns: Option<u64>) -> PyResult<Table> {
         let mut rows = ArrowRows::new(&fields(), Texts::Few);
-        self.go_on(py, until(until_ns), most, &mut |over: Over| {
+        self.go_on(py, until(until_ns), false, &mut |over: Over| {
             let first = [over.id, over.at.as_ns(), over.parts.0.iter().sum()];
             rows.row(first.into_iter().chain(over.parts.0).map(Cell::Count));
         })?;

@@ -229,9 +229,9 @@ impl<M: Machine> Driving<'_, M> {
         again.min(run.issues.next_due()).min(machine.idle_due())
     }
 
-    /// Whether an answer waits to be taken.
-    pub(crate) fn has_answers(&self) -> bool {
-        self.machine.host().has_answers()
+    /// How many answers wait to be taken.
+    pub(crate) fn answers(&self) -> usize {
+        self.machine.host().answers()
     }
 }
 

@@ -41,6 +41,7 @@ use flashyard_core::units::Time;
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::fmt;
+use std::num::NonZero;
 
 /// A request that is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +63,9 @@ pub enum Stop {
     /// then. The instant is not over yet: a request that is submitted for it now takes part in it,
     /// as the next one of a closed loop does.
     AtCompletion,
+    /// The same at the first instant at which so many requests are over that were not polled, or
+    /// more: for those who take completions in batches.
+    AtCompletions(NonZero<u32>),
 }
 
 /// Why a request was not taken.
@@ -351,11 +355,15 @@ impl Session {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
-        let stops = stop == Stop::AtCompletion;
-        if stops && self.has_completions() {
+        let most = match stop {
+            Stop::At => usize::MAX,
+            Stop::AtCompletion => 1,
+            Stop::AtCompletions(count) => count.get() as usize,
+        };
+        if self.kind.host().answers() >= most {
             return Ok(self.now);
         }
-        let reached = self.go_on(until, stops).map_err(|error| match error {
+        let reached = self.go_on(until, most).map_err(|error| match error {
             RunError::Sim(error) => error,
             RunError::Workload(never) => match never {},
         });
@@ -369,16 +377,17 @@ impl Session {
         Ok(self.now)
     }
 
-    fn go_on(&mut self, until: Time, stops: bool) -> Result<Reached, RunError<Infallible>> {
+    /// Goes on until `until`, or until so many answers wait.
+    fn go_on(&mut self, until: Time, most: usize) -> Result<Reached, RunError<Infallible>> {
         let Self { kind, queues, now, half, .. } = self;
         phase!(kind, phase => {
             if std::mem::take(half) {
                 phase.ends(queues, *now)?;
-                if stops && phase.has_answers() {
+                if phase.answers() >= most {
                     return Ok(Reached::Whole(*now));
                 }
             }
-            stream::drive(phase, queues, until, |phase| !(stops && phase.has_answers()))
+            stream::drive(phase, queues, until, |phase| phase.answers() < most)
         })
     }
 
@@ -390,7 +399,7 @@ impl Session {
 
     /// Whether [`Self::poll`] has one.
     pub fn has_completions(&self) -> bool {
-        self.kind.host().has_answers()
+        self.kind.host().answers() > 0
     }
 
     /// Sectors of the device.

@@ -106,10 +106,10 @@ impl Host {
         self.answers = kept.then(VecDeque::new);
     }
 
-    /// Whether an answer waits to be taken.
+    /// How many answers wait to be taken.
     #[inline]
-    pub(crate) fn has_answers(&self) -> bool {
-        self.answers.as_ref().is_some_and(|answers| !answers.is_empty())
+    pub(crate) fn answers(&self) -> usize {
+        self.answers.as_ref().map_or(0, VecDeque::len)
     }
 
     /// The answer that has waited longest to be taken.

@@ -14,6 +14,7 @@ use flashyard_sim::observe::Shared;
 use flashyard_sim::session::{Completion, Refused, Session, Stop};
 use flashyard_sim::stream::{Pacing, Stream, StreamKeys};
 use std::convert::Infallible;
+use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A device in its initial state, of which each way to run has a copy, and the streams of a
@@ -173,10 +174,12 @@ fn step_to(
     loop {
         let next = session.next_event();
         let before = session.now();
-        let (to, stop) = match (random.below(3), next) {
+        let batch = u32::try_from(1 + random.below(5)).ok().and_then(NonZero::new);
+        let (to, stop) = match (random.below(4), next) {
             // To where something may be over first, and never behind it.
             (0, Some(next)) if next < until => (next, Stop::At),
             (1, _) => (until, Stop::AtCompletion),
+            (2, _) => (until, Stop::AtCompletions(batch.expect("1 to 5"))),
             _ => (until, Stop::At),
         };
         let reached = session.advance(to, stop)?;
@@ -189,6 +192,10 @@ fn step_to(
             if stop == Stop::AtCompletion {
                 assert_eq!(over.at, reached, "it stops at the first one");
             }
+        }
+        if let Stop::AtCompletions(batch) = stop {
+            let before = polled[count..].iter().filter(|over| over.at < reached).count();
+            assert!(before < batch.get() as usize, "it stops where so many are over");
         }
         if reached == until || (to == until && polled.len() == count) {
             return Ok(());
