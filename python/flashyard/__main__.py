@@ -9,7 +9,8 @@ from . import _core
 
 def main() -> None:
     """Runs the command with the arguments of the process, and ends with its status."""
-    sys.exit(_core.command(sys.argv[1:], _core.__file__))
+    start = [sys.executable, "-m", "flashyard"]
+    sys.exit(_core.command(sys.argv[1:], _core.__file__, start))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ mod table;
 mod worker;
 
 use pyo3::prelude::*;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// The Rust half of the package.
@@ -45,9 +46,9 @@ const fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// Runs the command `flashyard` with these arguments; returns its exit status. `program` is the
-/// path of this module.
+/// Runs the command `flashyard` with these arguments; returns its exit status. `code` is the path
+/// of this module, `start` the words that start the command from a shell.
 #[pyfunction]
-fn command(py: Python<'_>, arguments: Vec<String>, program: PathBuf) -> u8 {
-    py.detach(|| flashyard::command(arguments.into_iter().map(Into::into).collect(), program))
+fn command(py: Python<'_>, arguments: Vec<OsString>, code: PathBuf, start: Vec<OsString>) -> u8 {
+    py.detach(|| flashyard::command(arguments, flashyard::Inside { code, start }))
 }

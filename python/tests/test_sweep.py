@@ -4,6 +4,7 @@ import glob
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -213,3 +214,24 @@ def test_the_command_takes_the_store_over(tmp_path: object) -> None:
     )
     assert status == 0 and os.path.exists(out)
     assert _lines(store) == before
+
+
+def test_the_script_for_slurm_starts_python(tmp_path: object) -> None:
+    """Printed from Python, the script runs the command of the package, not the interpreter."""
+    file = f"{tmp_path}/s.toml"
+    with open(file, "w") as to:
+        to.write('device = "toy"\nset = ["pattern.requests=20"]\nvary = ["gc.policy=greedy,fifo"]\n')
+    start = f"{sys.executable} -m flashyard sweep"
+    script = subprocess.run(
+        [*start.split(), file, "--journal", f"{tmp_path}/runs", "--slurm=2"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    runs = [line for line in script.splitlines() if line.startswith("exec ")]
+    assert len(runs) == 2 and all(line.startswith(f"exec {start} {file}") for line in runs)
+    # A task of the array, as the script has it.
+    task = runs[0].removeprefix("exec ")
+    environment = {**os.environ, "SLURM_ARRAY_TASK_ID": "1"}
+    subprocess.run(task, shell=True, check=True, env=environment)
+    assert _lines(f"{tmp_path}/runs")

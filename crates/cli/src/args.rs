@@ -202,18 +202,36 @@ pub(crate) fn given() -> Vec<String> {
 
 /// The file that the program's code is in.
 pub(crate) fn program() -> anyhow::Result<PathBuf> {
-    let given = GIVEN.get().and_then(|(_, program)| program.clone());
-    given.map_or_else(|| std::env::current_exe().context("the program cannot find itself"), Ok)
+    match GIVEN.get() {
+        Some((_, Some(inside))) => Ok(inside.code.clone()),
+        _ => std::env::current_exe().context("the program cannot find itself"),
+    }
 }
 
-/// Takes the arguments of the command without its name, and the file of its code where that is not
-/// the file of the process.
-pub(crate) fn give(arguments: Vec<OsString>, program: Option<PathBuf>) {
-    let _ = GIVEN.set((arguments, program));
+/// The words that start the command from a shell.
+pub(crate) fn start() -> anyhow::Result<Vec<OsString>> {
+    match GIVEN.get() {
+        Some((_, Some(inside))) => Ok(inside.start.clone()),
+        _ => Ok(vec![program()?.into_os_string()]),
+    }
+}
+
+/// Takes the arguments of the command without its name.
+pub(crate) fn give(arguments: Vec<OsString>, inside: Option<Inside>) {
+    let _ = GIVEN.set((arguments, inside));
+}
+
+/// The program that the command runs inside of, where it is not the command itself.
+#[derive(Debug)]
+pub struct Inside {
+    /// The file that has the code of the command.
+    pub code: PathBuf,
+    /// The words that start the command from a shell: the program and its first arguments.
+    pub start: Vec<OsString>,
 }
 
 /// What the command was given.
-static GIVEN: OnceLock<(Vec<OsString>, Option<PathBuf>)> = OnceLock::new();
+static GIVEN: OnceLock<(Vec<OsString>, Option<Inside>)> = OnceLock::new();
 
 /// Options that few runs need.
 const SPECIAL: &str = "Special options";

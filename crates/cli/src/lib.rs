@@ -62,12 +62,12 @@ pub use flashyard_core as core;
 /// The device, its settings, and the list of own parts.
 pub use flashyard_sim as sim;
 
+pub use args::Inside;
 use args::{Cli, Command, TraceCommand};
 use clap::Parser;
 use flashyard_run::error::InputError;
 use flashyard_sim::own::Parts;
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The exit status of every other failure.
@@ -90,20 +90,20 @@ pub fn main_with(parts: Parts) -> ExitCode {
 }
 
 /// The command inside of another program, with arguments that are not the program's own; returns
-/// its exit status. `program` is the file that has this code. It may be called once a process.
-pub fn command(arguments: Vec<OsString>, program: PathBuf) -> u8 {
+/// its exit status. It may be called once a process.
+pub fn command(arguments: Vec<OsString>, inside: Inside) -> u8 {
     let name = OsString::from(env!("CARGO_PKG_NAME"));
-    status(&name, arguments, Some(program), Parts::new())
+    status(&name, arguments, Some(inside), Parts::new())
 }
 
 /// Reads the arguments of a command of this name and does what they say; the exit status.
-fn status(name: &OsStr, arguments: Vec<OsString>, program: Option<PathBuf>, parts: Parts) -> u8 {
+fn status(name: &OsStr, arguments: Vec<OsString>, inside: Option<Inside>, parts: Parts) -> u8 {
     if let Some(shell) = complete::asking() {
         return status_of(complete::answer(&shell, &arguments, &parts.share()));
     }
     let words = arguments.iter().map(OsString::as_os_str);
     let parsed = Cli::try_parse_from(std::iter::once(name).chain(words));
-    args::give(arguments, program);
+    args::give(arguments, inside);
     match parsed {
         Ok(cli) => {
             interrupt::watch();

@@ -2,14 +2,15 @@
 //! them on the machines of a batch system.
 
 use super::job::{Job, stem};
-use crate::args::SweepArgs;
 use crate::args::shards::Tasks;
+use crate::args::{self, SweepArgs};
 use crate::output::{print, remark};
 use anyhow::{Context, Result, anyhow};
 use flashyard_run::points::axis::label;
 use flashyard_run::sweep::Runner;
 use flashyard_run::sweep::plan::{Planned, Planner};
 use flashyard_run::sweep::shard::Shard;
+use std::ffi::OsString;
 use std::path::Path;
 
 /// Says what the runs of a shard came to. Their figures are in the journal; a point whose device is
@@ -57,10 +58,9 @@ pub(super) fn slurm(job: &Job<'_>, tasks: Tasks, runs: usize) -> Result<()> {
         Tasks::Count(tasks) => tasks as usize,
     };
     let folder = std::env::current_dir().context("the current folder cannot be found")?;
-    let program = std::env::current_exe().context("the program cannot find itself")?;
     let journal = job.args.shards.journal.as_deref().expect("the command line requires it");
     let name = quoted(&stem(&job.args.file));
-    let command = command(&program, job.args, journal);
+    let command = command(&args::start()?, job.args, journal);
     let (of_table, folder) = (of_table(job.args), quoted(&folder.to_string_lossy()));
     let journal = journal.display();
     print(&format!(
@@ -93,9 +93,9 @@ END
 }
 
 /// What all commands of the sweep have in common.
-fn command(program: &Path, args: &SweepArgs, journal: &Path) -> String {
-    let program = quoted(&program.to_string_lossy());
-    let mut words = vec![format!("{program} sweep {}", quoted(&args.file))];
+fn command(start: &[OsString], args: &SweepArgs, journal: &Path) -> String {
+    let mut words: Vec<String> = start.iter().map(|word| quoted(&word.to_string_lossy())).collect();
+    words.push(format!("sweep {}", quoted(&args.file)));
     let mut add = |option: &str, value: &str| words.push(format!("{option} {}", quoted(value)));
     for text in &args.set {
         add("--set", text);
