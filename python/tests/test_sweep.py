@@ -223,7 +223,7 @@ def test_the_script_for_slurm_starts_python(tmp_path: object) -> None:
         to.write('device = "toy"\nset = ["pattern.requests=20"]\nvary = ["gc.policy=greedy,fifo"]\n')
     start = f"{sys.executable} -m flashyard sweep"
     script = subprocess.run(
-        [*start.split(), file, "--journal", f"{tmp_path}/runs", "--slurm=2"],
+        [*start.split(), file, "--journal", f"{tmp_path}/runs", "--slurm=1"],
         check=True,
         capture_output=True,
         text=True,
