@@ -37,6 +37,7 @@ def finished(folder: str) -> list[str]: ...
 def fit(
     measurements: str,
     device: str,
+    device_text: Optional[str],
     settings: Sequence[str],
     keys: Sequence[str],
     drive: Optional[str],

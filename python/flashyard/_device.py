@@ -10,6 +10,7 @@ from typing import Any, Optional, Union, cast
 from . import _core
 from ._keys import Key, Value, merged, settings_of, unknown
 from ._policies import CommandPolicy, HostPolicy, VictimRule
+from .errors import ConfigError
 
 #: Names of settings that are no keys: the size, and the translation layer with its map.
 _WHOLE = ("capacity", "ftl")
@@ -202,12 +203,20 @@ def _device(
     gone = {f"{key}={_PYTHON}" for key, policy in zip(_CHOOSERS, policies) if policy is None}
     settings = tuple(setting for setting in settings if setting not in gone)
     base = Device(name, text, settings, policies)
-    chosen = [
+    more = settings_of(keys, base._full_name)
+    # A key that chooses another policy takes the place of the one in Python.
+    named = {setting.split("=", 1)[0] for setting in more}
+    command, host, victim = policies
+    policies = (
+        None if _CHOOSERS[0] in named else command,
+        None if _CHOOSERS[1] in named else host,
+        None if _CHOOSERS[2] in named else victim,
+    )
+    more += tuple(
         f"{key}={_PYTHON}"
         for key, policy in zip(_CHOOSERS, policies)
         if policy is not None
-    ]
-    more = (*settings_of(keys, base._full_name), *chosen)
+    )
     return Device(name, text, merged(settings, more), policies) if more else base
 
 
@@ -245,6 +254,13 @@ def device(
     'fifo'
     """
     policies = (command_policy, host_policy, victim_rule)
+    arguments = ("command_policy", "host_policy", "victim_rule")
+    for argument, key, policy in zip(arguments, _CHOOSERS, policies):
+        section, _, of = key.partition(".")
+        inner = keys.get(section)
+        given_too = {key, key.replace(".", "__")} & keys.keys()
+        if policy is not None and (given_too or isinstance(inner, dict) and of in inner):
+            raise ConfigError(f"{key} and {argument} both choose a policy; leave one of them out")
     given = os.fspath(name)
     if "\n" in given or "=" in given:
         return _device("device", given, (), keys, policies)

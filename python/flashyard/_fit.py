@@ -9,8 +9,8 @@ from typing import Optional, Union
 
 from . import _core
 from ._device import Device
-from ._keys import unknown
 from ._run import DeviceLike, Progress, _as_device, _progress
+from .errors import ConfigError
 
 
 class Fit:
@@ -90,14 +90,13 @@ def fit(
         Where the file, the keys or the device cannot be used.
     """
     on = _as_device(device)
-    if not on._is_named() and on._text is None or on._parts() is not None:
-        raise unknown("device of a fit: it has a policy in Python", on.name, ())
-    if on.name == "device":
-        raise unknown("device of a fit: save its text as a file", on.name, ())
+    if on._parts() is not None:
+        raise ConfigError(f"{on.name}: a device with a policy in Python cannot be fitted")
     with _progress(progress, "fit") as told:
         found, cells, notes = _core.fit(
             os.fspath(measurements),
             on.name,
+            on._text,
             on._settings,
             list(keys),
             drive,

@@ -104,6 +104,9 @@ class Session:
     def advance(self, until_ns: Optional[int] = None) -> list[_core.Completion]:
         """Lets time go on to ``until_ns``, or as long as anything happens; returns the requests
         that are over, in this order.
+
+        Without a time, garbage collection of idle times runs to its end as well. What was over
+        when ``KeyboardInterrupt`` ended a call is returned by the next one.
         """
         return self._core.advance(until_ns, False)
 

@@ -171,7 +171,8 @@ def sweep(
     store
         A folder that keeps finished runs; workers on other machines must see it, too. The same
         call goes on where it was stopped, and an edited one runs what is new. Without it, runs are
-        kept until the call returns.
+        kept until the call returns. A device with a policy in Python takes none, since nobody
+        knows whether its code is still the same.
     check
         Whether every rule is checked during the runs.
     memory_mib
@@ -195,6 +196,11 @@ def sweep(
     points = _points(on, what, vary)
     keys = [name for name in dict.fromkeys(itertools.chain(*points)) if name not in _NAMES]
     listed = list(range(1, seeds + 1)) if isinstance(seeds, int) else [int(s) for s in seeds]
+    if store is not None and on._parts() is not None:
+        raise ConfigError(
+            f"store: {on.name} has a policy in Python, whose code may be another one when the "
+            "store is used again; leave store out"
+        )
     spec = _Spec(on, what, listed, check, memory_mib)
     whole = spec.of(points)
     with _folder(store) as folder, _progress(progress, "sweep") as told:

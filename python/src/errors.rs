@@ -1,6 +1,6 @@
 //! What goes wrong, as exceptions of the package.
 
-use flashyard_run::error::{InputError, panic_text};
+use flashyard_run::error::{InputError, Raised, panic_text};
 use pyo3::prelude::*;
 use std::any::Any;
 
@@ -37,8 +37,7 @@ pub(crate) fn failed(what: impl Into<String>) -> PyErr {
 
 /// The exception of a panic: that of a policy in Python, or a failure of the simulator.
 pub(crate) fn panicked(panic: Box<dyn Any + Send>) -> PyErr {
-    match panic.downcast::<PyErr>() {
-        Ok(error) => *error,
-        Err(panic) => failed(format!("the simulator failed: {}", panic_text(&*panic))),
-    }
+    let text = panic_text(&*panic);
+    let cause = panic.downcast::<Raised>().ok().and_then(|raised| raised.cause.downcast().ok());
+    cause.map_or_else(|| failed(text), |error: Box<PyErr>| *error)
 }

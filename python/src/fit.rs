@@ -8,6 +8,7 @@ use flashyard_run::fit::model::Model;
 use flashyard_run::fit::{Asked, fit as fitted};
 use flashyard_run::logs::Rows;
 use flashyard_run::meter::Listener;
+use flashyard_run::plan::DeviceFrom;
 use flashyard_run::table::{Cell, Field, Kind};
 use flashyard_sim::own::OwnParts;
 use pyo3::prelude::*;
@@ -24,13 +25,15 @@ const FIELDS: [Field; 5] = [
     Field::new("held_out", Kind::Count, "flag", "1 where the fit did not see the cell").whole(),
 ];
 
-/// Fits keys of a device, which is found by its name or path, to the cells of a file.
+/// Fits keys of a device, which has a text of its own or is found by its name, to the cells of a
+/// file.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the Python half gives them by name")]
 pub(crate) fn fit(
     py: Python<'_>,
     measurements: String,
     device: String,
+    device_text: Option<String>,
     settings: Vec<String>,
     keys: Vec<String>,
     drive: Option<String>,
@@ -43,7 +46,11 @@ pub(crate) fn fit(
     let asked = Asked { keys, set: settings, requests, evaluations, seed };
     away(py, progress, |teller| {
         let (training, held_out) = choose(&measurements, drive.as_deref(), &hold_out, "")?;
-        let model = Model::new(OwnParts::default(), &device, &asked, &training)?;
+        let from = match &device_text {
+            Some(text) => DeviceFrom::Text(&device, text),
+            None => DeviceFrom::Named(&device),
+        };
+        let model = Model::new(OwnParts::default(), from, &asked, &training)?;
         let begin = |label: &str, _: &'static str, of: u64| -> Box<dyn Fn() + Sync> {
             let mut first = teller.clone();
             first.stage(label);

@@ -6,6 +6,7 @@ use flashyard_core::host::{HostAnswer, HostPolicy, HostView};
 use flashyard_core::key::NoKeys;
 use flashyard_core::policy::{CommandPolicy, CommandView, Placement};
 use flashyard_core::units::{BlockId, Time};
+use flashyard_run::error::Raised;
 use flashyard_sim::own::{OwnParts, Parts as List};
 use flashyard_sim::parts::blocks::FullBlocks;
 use flashyard_sim::parts::victim::{Cleaning, Looks, VictimRule};
@@ -63,7 +64,10 @@ impl Parts {
 
 /// Calls a method; its exception ends the run as it is.
 fn call<T>(answer: impl FnOnce(Python<'_>) -> PyResult<T>) -> T {
-    Python::attach(answer).unwrap_or_else(|error| resume_unwind(Box::new(error)))
+    Python::attach(answer).unwrap_or_else(|error| {
+        let text = error.to_string();
+        resume_unwind(Box::new(Raised { text, cause: Box::new(error) }))
+    })
 }
 
 /// A command that is about to wait for its die.

@@ -5,17 +5,21 @@ use crate::outcome::{Outcome, text};
 use crate::plan::Plan;
 use crate::requests::{Requests, operation, request};
 use crate::table::{ArrowRows, Table, Texts};
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use flashyard_core::units::Time;
 use flashyard_run::logs::Rows;
 use flashyard_run::plan::Plan as Planned;
 use flashyard_run::table::{Cell, Field, Kind};
-use flashyard_sim::metrics::parts::Part;
+use flashyard_sim::metrics::parts::{Part, Parts};
 use flashyard_sim::session::{Completion as Over, Refused, Session as Simulated, Stop};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 mod python {
@@ -24,6 +28,9 @@ mod python {
 
 /// Between two looks for signals.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// How long a thread waits that another one keeps from the session.
+const WAIT: Duration = Duration::from_micros(50);
 
 /// Completions that are taken at a time, unless the first one is asked for.
 const BATCH: NonZero<u32> = NonZero::new(1 << 10).expect("not 0");
@@ -86,25 +93,66 @@ pub(crate) fn parts() -> Vec<&'static str> {
 pub(crate) struct Session {
     plan: Planned,
     /// None once it has ended or failed.
-    session: Mutex<Option<Simulated>>,
+    simulated: Mutex<Option<Simulated>>,
+    /// The thread in which time goes on.
+    going: Mutex<Option<ThreadId>>,
+    /// Completions that an interrupt kept from the caller.
+    kept: Mutex<Vec<Over>>,
+}
+
+/// What a mutex holds; what holds it may have panicked, which the session itself hears of.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Session {
-    fn locked(&self) -> MutexGuard<'_, Option<Simulated>> {
-        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    fn new_of(plan: Planned, session: Simulated) -> Self {
+        let simulated = Mutex::new(Some(session));
+        Self { plan, simulated, going: Mutex::new(None), kept: Mutex::new(Vec::new()) }
     }
 
-    fn with<T>(&self, work: impl FnOnce(&mut Simulated) -> PyResult<T>) -> PyResult<T> {
-        let mut locked = self.locked();
-        let session = locked.as_mut().ok_or_else(|| failed("the session has ended"))?;
-        match catch_unwind(AssertUnwindSafe(|| work(session))) {
-            Ok(found) => found,
-            Err(panic) => {
-                // What is left of it may be in any state.
-                *locked = None;
-                Err(panicked(panic))
+    /// The session, once no other thread has it. A thread that waits for it holds no lock of the
+    /// interpreter, which a policy in Python needs.
+    fn taken(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Option<Simulated>>> {
+        loop {
+            match self.simulated.try_lock() {
+                Ok(session) => return Ok(session),
+                Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => {
+                    if *locked(&self.going) == Some(std::thread::current().id()) {
+                        return Err(failed("a policy cannot ask the session that asks it"));
+                    }
+                    py.detach(|| std::thread::sleep(WAIT));
+                    py.check_signals()?;
+                }
             }
         }
+    }
+
+    fn with<T>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Simulated) -> PyResult<T>,
+    ) -> PyResult<T> {
+        let mut session = self.taken(py)?;
+        of_session(&mut session, work)
+    }
+
+    /// The same for work that takes long: other threads of Python go on.
+    fn away<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Simulated) -> PyResult<T> + Send,
+    ) -> PyResult<T> {
+        // Whoever asks from inside of the work is told, and does not wait for its own end.
+        drop(self.taken(py)?);
+        py.detach(|| {
+            let mut session = locked(&self.simulated);
+            *locked(&self.going) = Some(std::thread::current().id());
+            let found = of_session(&mut session, work);
+            *locked(&self.going) = None;
+            found
+        })
     }
 
     /// Lets time go on, and hands over what is over: all, or up to the first request.
@@ -117,6 +165,14 @@ impl Session {
     ) -> PyResult<()> {
         // Where the first completion is asked for, time stops there.
         let stop = if first { Stop::AtCompletion } else { Stop::AtCompletions(BATCH) };
+        let mut kept = std::mem::take(&mut *locked(&self.kept)).into_iter();
+        for over in kept.by_ref() {
+            give(over);
+            if first {
+                *locked(&self.kept) = kept.collect();
+                return Ok(());
+            }
+        }
         let mut on = |session: &mut Simulated| {
             let start = Instant::now();
             loop {
@@ -135,10 +191,26 @@ impl Session {
                 }
             }
         };
-        while !py.detach(|| self.with(&mut on))? {
+        while !self.away(py, &mut on)? {
             py.check_signals()?;
         }
         Ok(())
+    }
+}
+
+/// Does work with a session that has not ended. After a panic what is left of it may be in any
+/// state, so it has ended.
+fn of_session<T>(
+    slot: &mut Option<Simulated>,
+    work: impl FnOnce(&mut Simulated) -> PyResult<T>,
+) -> PyResult<T> {
+    let session = slot.as_mut().ok_or_else(|| failed("the session has ended"))?;
+    match catch_unwind(AssertUnwindSafe(|| work(session))) {
+        Ok(found) => found,
+        Err(panic) => {
+            *slot = None;
+            Err(panicked(panic))
+        }
     }
 }
 
@@ -182,8 +254,9 @@ impl Session {
     /// A session on the device of a plan that has no workload.
     #[new]
     fn new(py: Python<'_>, plan: &Plan, check: bool) -> PyResult<Self> {
-        let made = crate::worker::away(py, None, |_| plan.planned.session(check))?;
-        Ok(Self { plan: plan.planned.clone(), session: Mutex::new(Some(made)) })
+        let made =
+            crate::worker::away(py, None, |mut teller| plan.planned.session(check, &mut teller))?;
+        Ok(Self::new_of(plan.planned.clone(), made))
     }
 
     /// Submits a request; returns its identifier.
@@ -191,6 +264,7 @@ impl Session {
     #[expect(clippy::too_many_arguments, reason = "the Python half gives them by name")]
     fn submit(
         &self,
+        py: Python<'_>,
         at_ns: u64,
         op: &str,
         offset: u64,
@@ -201,33 +275,36 @@ impl Session {
     ) -> PyResult<u64> {
         let values = [at_ns, offset, nbytes, stream, flags];
         let request = request(&|| "the request".to_string(), operation(op)?, values, placement)?;
-        self.with(|session| session.submit(&request).map_err(|error| refused(&error)))
+        self.with(py, |session| session.submit(&request).map_err(|error| refused(&error)))
     }
 
     /// Submits requests up to the first that is refused; returns the identifier of the first one
     /// and how many were taken. Where none was, that is an exception.
     fn submit_all(&self, py: Python<'_>, requests: &Requests) -> PyResult<(u64, usize)> {
         let requests = Arc::clone(&requests.0);
-        py.detach(|| {
-            self.with(|session| {
-                let mut first = None;
-                for (taken, request) in requests.iter().enumerate() {
-                    match session.submit(request) {
-                        Ok(id) => first = first.or(Some(id)),
-                        Err(error) => {
-                            let found = first.map(|first| (first, taken));
-                            return found.ok_or_else(|| refused(&error));
-                        }
+        self.away(py, |session| {
+            let mut first = None;
+            for (taken, request) in requests.iter().enumerate() {
+                match session.submit(request) {
+                    Ok(id) => first = first.or(Some(id)),
+                    Err(error) => {
+                        let found = first.map(|first| (first, taken));
+                        return found.ok_or_else(|| refused(&error));
                     }
                 }
-                Ok((first.unwrap_or(0), requests.len()))
-            })
+            }
+            Ok((first.unwrap_or(0), requests.len()))
         })
     }
 
     /// A time before which no request is over, in nanoseconds; `None` where nothing is pending.
-    fn next_event(&self) -> PyResult<Option<u64>> {
-        self.with(|session| Ok(session.next_event().map(Time::as_ns)))
+    fn next_event(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        self.with(py, |session| {
+            if !locked(&self.kept).is_empty() {
+                return Ok(Some(session.now().as_ns()));
+            }
+            Ok(session.next_event().map(Time::as_ns))
+        })
     }
 
     /// Lets time go on, or up to the first request that is over; returns what is over.
@@ -238,41 +315,50 @@ impl Session {
         first: bool,
     ) -> PyResult<Vec<Completion>> {
         let mut all = Vec::new();
-        self.go_on(py, until(until_ns), first, &mut |over| all.push(Completion(over)))?;
+        let done = self.go_on(py, until(until_ns), first, &mut |over| all.push(Completion(over)));
+        if let Err(error) = done {
+            self.keep(all.into_iter().map(|one| one.0).collect());
+            return Err(error);
+        }
         Ok(all)
     }
 
     /// The same as a table.
     fn advance_table(&self, py: Python<'_>, until_ns: Option<u64>) -> PyResult<Table> {
         let mut rows = ArrowRows::new(&fields(), Texts::Few);
-        self.go_on(py, until(until_ns), false, &mut |over: Over| {
+        let done = self.go_on(py, until(until_ns), false, &mut |over: Over| {
             let first = [over.id, over.at.as_ns(), over.parts.0.iter().sum()];
             rows.row(first.into_iter().chain(over.parts.0).map(Cell::Count));
-        })?;
-        rows.finish().map_err(failed)
+        });
+        let table = rows.finish().map_err(failed)?;
+        if let Err(error) = done {
+            self.keep(table.batches.iter().flat_map(completions).collect());
+            return Err(error);
+        }
+        Ok(table)
     }
 
     /// The time of the session in nanoseconds.
     #[getter]
-    fn now_ns(&self) -> PyResult<u64> {
-        self.with(|session| Ok(session.now().as_ns()))
+    fn now_ns(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |session| Ok(session.now().as_ns()))
     }
 
     /// Requests that were submitted and are not over.
     #[getter]
-    fn outstanding(&self) -> PyResult<u64> {
-        self.with(|session| Ok(session.outstanding()))
+    fn outstanding(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |session| Ok(session.outstanding()))
     }
 
     /// Bytes that the host sees.
     #[getter]
-    fn capacity(&self) -> PyResult<u64> {
-        self.with(|session| Ok(session.capacity_sectors() * crate::requests::SECTOR))
+    fn capacity(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |session| Ok(session.capacity_sectors() * crate::requests::SECTOR))
     }
 
     /// What the device has done so far.
     fn figures<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let found = self.with(|session| Ok(session.figures()))?;
+        let found = self.with(py, |session| Ok(session.figures()))?;
         let all = PyDict::new(py);
         all.set_item("read_bytes", found.read_bytes)?;
         all.set_item("written_bytes", found.written_bytes)?;
@@ -285,13 +371,15 @@ impl Session {
 
     /// A copy with all that is under way, which goes on by itself.
     fn fork(&self, py: Python<'_>) -> PyResult<Self> {
-        let session = py.detach(|| self.with(|session| Ok(session.fork())))?;
-        Ok(Self { plan: self.plan.clone(), session: Mutex::new(Some(session)) })
+        let session = self.away(py, |session| Ok(session.fork()))?;
+        let copy = Self::new_of(self.plan.clone(), session);
+        copy.keep(locked(&self.kept).clone());
+        Ok(copy)
     }
 
     /// No request comes any more.
-    fn close(&self) -> PyResult<()> {
-        self.with(|session| {
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, |session| {
             session.close();
             Ok(())
         })
@@ -299,10 +387,35 @@ impl Session {
 
     /// Lets all that is under way end; what was found.
     fn finish(&self, py: Python<'_>) -> PyResult<Outcome> {
-        let session = self.locked().take().ok_or_else(|| failed("the session has ended"))?;
+        self.close(py)?;
+        self.go_on(py, Time::MAX, false, &mut |_| {})?;
+        let session = self.taken(py)?.take();
+        let session = session.ok_or_else(|| failed("the session has ended"))?;
         let report = py.detach(|| catch_unwind(AssertUnwindSafe(|| session.finish())));
         let report = report.map_err(panicked)?.map_err(|error| exception(&error.into()))?;
         let json = text(&self.plan.object_of_session(&report))?;
         Outcome::of_report(json, &report, None, None)
     }
+}
+
+impl Session {
+    /// Completions for the next call, before all others.
+    fn keep(&self, mut all: Vec<Over>) {
+        let mut kept = locked(&self.kept);
+        all.append(&mut kept);
+        *kept = all;
+    }
+}
+
+/// The completions of a batch of rows.
+fn completions(batch: &RecordBatch) -> impl Iterator<Item = Over> {
+    let value = |column: usize, row: usize| {
+        let values = batch.column(column).as_primitive::<Int64Type>();
+        u64::try_from(values.value(row)).expect("counts are not negative")
+    };
+    (0..batch.num_rows()).map(move |row| Over {
+        id: value(0, row),
+        at: Time::from_ns(value(1, row)),
+        parts: Parts(std::array::from_fn(|part| value(3 + part, row))),
+    })
 }

@@ -1,6 +1,7 @@
 """Fits: those of the command, with the device that they found."""
 
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -54,3 +55,25 @@ def test_what_cannot_be_fitted_is_said() -> None:
         fy.fit(_CELLS, hold_out=["queue_depth=7"])
     with pytest.raises(fy.ConfigError, match="nope"):
         fy.fit("nope.csv")
+
+
+def test_a_fit_begins_at_the_device_that_is_given(tmp_path: Path) -> None:
+    """Whatever became of its file, and in a pickle."""
+    file = tmp_path / "mine.toml"
+    file.write_text('base = "nvme-tlc"\n[nand]\nread_us = 300\n')
+    mine = fy.device(str(file), capacity="64GB")
+    file.write_text('base = "nvme-tlc"\n[nand]\nread_us = 1\n')
+
+    def fitted(device: fy.Device) -> object:
+        return fy.fit(
+            _CELLS, device, keys=["firmware.read_ns=2000..4000"], requests=200, evaluations=4
+        ).cells["modelled"]
+
+    wanted = fitted(fy.device("nvme-tlc", capacity="64GB", nand__read_us=300))
+    assert fitted(mine) == wanted and fitted(pickle.loads(pickle.dumps(mine))) == wanted
+
+
+def test_a_short_fit_finds_a_device_that_can_be() -> None:
+    """Where dies are searched, the blocks of each change: some such devices have no room."""
+    found = fy.fit(_CELLS, requests=300, evaluations=8)
+    assert fy.run(found.device, fy.workload("random-read", requests=100)).requests is None

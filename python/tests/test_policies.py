@@ -118,3 +118,28 @@ def test_an_exception_of_a_policy_is_that_of_the_run() -> None:
         fy.run(fy.device("drs", command_policy=Outside()), _MIXED)
     # The interpreter goes on.
     assert fy.run("small-full", _WRITES)["wa"]
+
+
+def test_an_exception_of_a_policy_in_a_sweep_is_told() -> None:
+    broken = fy.device("small-full", victim_rule=Broken())
+    (failed,) = fy.sweep(broken, _WRITES, {"queue.depth": [8]})["failed"]
+    assert failed == "LookupError: mine"
+
+
+def test_a_store_takes_no_policy_in_python(tmp_path: object) -> None:
+    """Its runs would be those of whatever code the policy had before."""
+    mine = fy.device("small-full", victim_rule=Greedy())
+    with pytest.raises(fy.ConfigError, match="policy in Python"):
+        fy.sweep(mine, _WRITES, {"queue.depth": [8]}, store=f"{tmp_path}/runs")
+
+
+def test_a_key_takes_the_place_of_a_policy() -> None:
+    mine = fy.device("small-full", victim_rule=Oldest(), command_policy=Fifo())
+    greedy = mine.replace(gc__policy="greedy")
+    assert greedy["gc.policy"] == "greedy" and greedy["policy.command"] == "python"
+    assert greedy.replace(policy__command="fifo") == fy.device(
+        "small-full", gc__policy="greedy", policy__command="fifo"
+    )
+    for keys in ({"gc__policy": "greedy"}, {"gc.policy": "greedy"}, {"gc": {"policy": "greedy"}}):
+        with pytest.raises(fy.ConfigError, match="gc.policy and victim_rule"):
+            fy.device("small-full", victim_rule=Oldest(), **keys)

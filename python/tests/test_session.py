@@ -2,6 +2,9 @@
 
 import json
 import random
+import signal
+import threading
+from typing import Optional
 
 import pytest
 
@@ -120,3 +123,95 @@ def test_an_ended_session_says_so() -> None:
         session.submit(0, "read", 0, 4096)
     with pytest.raises(fy.ConfigError, match="reed"):
         fy.Session("nvme-tlc").submit(0, "reed", 0, 4096)
+
+
+def _interrupt_after(seconds: float) -> threading.Timer:
+    timer = threading.Timer(seconds, lambda: signal.raise_signal(signal.SIGINT))
+    timer.start()
+    return timer
+
+
+@pytest.mark.parametrize("as_table", [False, True])
+def test_an_interrupt_loses_no_completion(as_table: bool) -> None:
+    """What is over when Ctrl-C comes is given first by the next call, in its order."""
+    session, count = fy.Session("embedded-2x2"), 300_000
+    columns = {"at_ns": [90_000 * n for n in range(count)], "offset": [0] * count}
+    session.submit_all(columns, op="read", nbytes=4096)
+    _interrupt_after(0.15)
+    with pytest.raises(KeyboardInterrupt):
+        session.advance()
+    assert 0 < session.outstanding < count
+    fork = session.fork()
+    if as_table:
+        ids = [int(id) for id in session.advance_table()["id"]]
+    else:
+        ids = [one.id for one in session.advance()]
+    assert ids == list(range(count))
+    assert fork.advance_to_completion()[0].id == 0 and fork.advance_to_completion()[0].id == 1
+
+
+def test_the_end_of_a_session_can_be_interrupted_and_asked_for_again() -> None:
+    session, count = fy.Session("embedded-2x2"), 300_000
+    columns = {"at_ns": [90_000 * n for n in range(count)], "offset": [0] * count}
+    session.submit_all(columns, op="read", nbytes=4096)
+    _interrupt_after(0.15)
+    with pytest.raises(KeyboardInterrupt):
+        session.finish()
+    assert session.finish().report["workload"]["requests"] == count
+
+
+def test_idle_work_of_a_session_is_not_that_of_its_requests() -> None:
+    """Collection that goes on behind the last answer keeps no die busy in the time before."""
+    reports = []
+    for goes_on in (False, True):
+        session = fy.Session("small-full")
+        draw = random.Random(3)
+        for number in range(4_000):
+            offset = 4096 * draw.randrange(session.capacity // 4096)
+            session.submit(20_000 * number, "write", offset, 4096)
+        if goes_on:
+            session.advance()
+        reports.append(session.finish())
+    names = ("dies_busy", "offered_load", "erases")
+    before, behind = ([report[name] or 0.0 for name in names] for report in reports)
+    assert behind[2] > before[2], "there is idle work"
+    assert behind[:2] == before[:2] and 0 < behind[0] <= 1
+
+
+class _Asking(fy.VictimRule):
+    """Asks the session that asks it."""
+
+    def __init__(self) -> None:
+        self.session: Optional[fy.Session] = None
+
+    def victim(self, blocks: list[fy.FullBlock], block_units: int) -> Optional[int]:
+        if self.session is not None:
+            assert self.session.now_ns >= 0
+        return blocks[0].block if blocks else None
+
+
+def _written(session: fy.Session) -> None:
+    for number in range(3_000):
+        offset = 4096 * (number * 7_919 % (session.capacity // 4096))
+        session.submit(1_000 * number, "write", offset, 4096)
+
+
+def test_threads_and_policies_of_a_session_do_not_wait_for_each_other() -> None:
+    rule = _Asking()
+    session = fy.Session(fy.device("small-full", victim_rule=rule))
+    _written(session)
+    asked: list[int] = []
+
+    def ask() -> None:
+        while session.outstanding:
+            asked.append(session.now_ns)
+
+    other = threading.Thread(target=ask)
+    other.start()
+    session.advance()
+    other.join(30)
+    assert not other.is_alive() and asked == sorted(asked)
+    rule.session = fy.Session(fy.device("small-full", victim_rule=rule))
+    _written(rule.session)
+    with pytest.raises(fy.SimError, match="a policy cannot ask the session that asks it"):
+        rule.session.advance()

@@ -168,7 +168,7 @@ unsafe fn with<T>(
     // SAFETY: the caller promises it.
     let device = unsafe { device.as_mut() }.ok_or(FyStatus::Argument)?;
     let done = catch_unwind(AssertUnwindSafe(|| work(device)));
-    let done = done.unwrap_or_else(|panic| Err((FyStatus::Panic, panic_text(&*panic).to_string())));
+    let done = done.unwrap_or_else(|panic| Err((FyStatus::Panic, panic_text(&*panic))));
     done.map_err(|(status, text)| {
         if matches!(status, FyStatus::Panic | FyStatus::Device) {
             // What is left of it may be in any state.
@@ -216,11 +216,11 @@ pub unsafe extern "C" fn fy_open(
         // SAFETY: the caller promises it.
         let own = unsafe { policies::parts(options) }?;
         let plan = Plan::of_device(own, device, &set).map_err(|error| format!("{error:#}"))?;
-        let session = plan.session(options.check).map_err(|error| format!("{error:#}"))?;
+        let session = plan.session(options.check, &mut ()).map_err(|error| format!("{error:#}"))?;
         Ok(FyDevice::new(plan, session))
     };
-    let opened = catch_unwind(AssertUnwindSafe(open))
-        .unwrap_or_else(|panic| Err(panic_text(&*panic).to_string()));
+    let opened =
+        catch_unwind(AssertUnwindSafe(open)).unwrap_or_else(|panic| Err(panic_text(&*panic)));
     match opened {
         Ok(device) => Box::into_raw(Box::new(device)),
         Err(what) => {

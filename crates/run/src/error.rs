@@ -3,6 +3,7 @@
 use anyhow::Result;
 use flashyard_sim::config::Problem;
 use flashyard_workload::WorkloadError;
+use std::any::Any;
 use std::fmt;
 use std::path::Path;
 
@@ -65,8 +66,21 @@ pub fn read_text(path: &str) -> Result<String> {
         .map_err(|error| wrong(&format!("{path}: cannot be read, {error}")))
 }
 
+/// The panic of a part of the user's: what it raised, and its text.
+#[derive(Debug)]
+pub struct Raised {
+    /// What is said of it.
+    pub text: String,
+    /// What was raised.
+    pub cause: Box<dyn Any + Send>,
+}
+
 /// What a panic said.
-pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+pub fn panic_text(panic: &(dyn Any + Send)) -> String {
+    if let Some(raised) = panic.downcast_ref::<Raised>() {
+        return raised.text.clone();
+    }
     let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("the simulator failed: {}", text.unwrap_or("no message"))
 }

@@ -376,14 +376,14 @@ impl Plan {
         Base::named(own, device, workload)?.with(set)
     }
 
-    /// The same with a workload from elsewhere.
+    /// The same with a device and a workload from elsewhere.
     pub fn load_with(
         own: OwnParts,
-        device: &str,
+        device: DeviceFrom<'_>,
         workload: impl FnOnce(&mut Vec<Problem>) -> Result<Experiment>,
         set: &[(&str, String)],
     ) -> Result<Self> {
-        Base::read(own, DeviceFrom::Named(device), workload)?.with(set)
+        Base::read(own, device, workload)?.with(set)
     }
 
     /// The same of the texts of two files, each with its name.

@@ -172,7 +172,9 @@ impl<M: Machine, S: Supply> Driven<S> for Driving<'_, M> {
         }
         self.machine.ends().map_err(RunError::Sim)?;
         let host = self.machine.host();
-        if host.outstanding() == 0 && host.is_exhausted() && self.run.usage_until.is_none() {
+        let rests = host.outstanding() == 0 && self.run.usage_until.is_none();
+        // Where requests are submitted by and by, each answer may have been the last one.
+        if rests && (host.is_exhausted() || !supply.is_over()) {
             self.run.usage_until = Some(self.machine.usage());
         }
         Ok(())
@@ -308,6 +310,7 @@ impl<M: Machine> Driving<'_, M> {
             request.stream = u16::try_from(lane).expect("fewer than 65,536 streams");
         }
         supply.issued(lane, order);
+        run.usage_until = None;
         machine.arrive(&request, lane).map_err(RunError::Sim)?;
         run.left -= 1;
         if run.left == 0 {

@@ -7,7 +7,7 @@ use flashyard_core::request::Request;
 use flashyard_core::units::Time;
 use flashyard_run::error::{workload_error, wrong};
 use flashyard_run::experiment::Source as Opened;
-use flashyard_run::plan::Plan;
+use flashyard_run::plan::{DeviceFrom, Plan};
 use flashyard_run::presets::{DEFAULT_DEVICE, DEFAULT_WORKLOAD};
 use flashyard_run::workload_file::parse;
 use flashyard_sim::own::OwnParts;
@@ -91,7 +91,7 @@ impl Source {
             }
             Origin::Plan { text, settings } => {
                 let parse = |problems: &mut _| parse(&self.name, text, false, problems);
-                Plan::load_with(own, DEFAULT_DEVICE, parse, &set(settings))?
+                Plan::load_with(own, DeviceFrom::Named(DEFAULT_DEVICE), parse, &set(settings))?
             }
             Origin::Absent => bail!("{}: the trace is not there", self.name),
         };

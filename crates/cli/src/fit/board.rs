@@ -16,6 +16,7 @@ use flashyard_run::error::wrong;
 use flashyard_run::fit::cells::{self, Cell, What};
 use flashyard_run::fit::fit;
 use flashyard_run::fit::model::Model;
+use flashyard_run::plan::DeviceFrom;
 use flashyard_sim::own::OwnParts;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -114,7 +115,7 @@ fn drives(file: &Path, cells: Vec<Cell>) -> Vec<(String, Vec<Cell>)> {
 
 fn row(args: &BoardArgs, own: &OwnParts, name: String, cells: Vec<Cell>) -> Result<Row> {
     let asked = args.search.asked();
-    let model = Model::new(own.clone(), &args.device, &asked, &cells)?;
+    let model = Model::new(own.clone(), DeviceFrom::Named(&args.device), &asked, &cells)?;
     if cells.len() < 2 {
         return Err(wrong(&format!(
             "{}: a drive of one cell leaves none to fit to",

@@ -15,6 +15,7 @@ use flashyard_run::fit::device_file;
 use flashyard_run::fit::fit;
 use flashyard_run::fit::identify::identify;
 use flashyard_run::fit::model::Model;
+use flashyard_run::plan::DeviceFrom;
 use flashyard_sim::own::OwnParts;
 use stage::stage;
 
@@ -35,7 +36,7 @@ fn one(args: &FitArgs, own: &OwnParts) -> Result<()> {
     let (training, held_out) =
         choose(&args.measurements, args.drive.as_deref(), &args.hold_out, "--")?;
     let asked = args.search.asked();
-    let model = Model::new(own.clone(), &args.device, &asked, &training)?;
+    let model = Model::new(own.clone(), DeviceFrom::Named(&args.device), &asked, &training)?;
     let fitted = fit(&model, &training, &held_out, &asked, "fitting", &stage)?;
     fitted.notes.iter().for_each(|note| remark(note));
     let progress = Progress::one("slopes of the keys");

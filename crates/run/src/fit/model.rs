@@ -3,7 +3,7 @@
 use super::asked::Asked;
 use super::cells::{Cell, Class, Figure, What};
 use crate::error::wrong;
-use crate::plan::Plan;
+use crate::plan::{DeviceFrom, Plan};
 use crate::simulate::{Options, simulate};
 use crate::workload_file;
 use anyhow::Result;
@@ -24,6 +24,8 @@ pub struct Model {
     pub own: OwnParts,
     /// The preset or device file to start from.
     pub device: String,
+    /// The text of that file, if it is not read from there.
+    text: Option<String>,
     /// Settings of every run, from the user.
     pub set: Vec<String>,
     /// Requests of a run.
@@ -64,14 +66,24 @@ pub type Setting = (String, String);
 impl Model {
     /// A model for some cells. Where the map is in memory, the capacity matters little, and a small
     /// device is run, which is built at once.
-    pub fn new(own: OwnParts, device: &str, asked: &Asked, cells: &[Cell]) -> Result<Self> {
+    pub fn new(
+        own: OwnParts,
+        device: DeviceFrom<'_>,
+        asked: &Asked,
+        cells: &[Cell],
+    ) -> Result<Self> {
         let Asked { requests, seed, .. } = *asked;
-        let (device, set) = (device.to_string(), asked.set.clone());
+        let (device, text) = match device {
+            DeviceFrom::Named(name) => (name.to_string(), None),
+            DeviceFrom::Text(name, text) => (name.to_string(), Some(text.to_string())),
+        };
+        let set = asked.set.clone();
         let mut largest_gib = 0.0_f64;
         for cell in cells {
             largest_gib = largest_gib.max(cell.number("visible_gib")?.unwrap_or(0.0));
         }
-        let mut model = Self { own, device, set, requests, seed, is_small: false, largest_gib };
+        let is_small = false;
+        let mut model = Self { own, device, text, set, requests, seed, is_small, largest_gib };
         let keys = model.device(&cells[0])?.sections.device;
         let sets_blocks = |setting: &String| {
             let name = setting.split('=').next().unwrap_or(setting).trim();
@@ -164,9 +176,13 @@ impl Model {
         if let Some(state) = cell.get("state") {
             set.push((cell.place.as_str(), format!("state.initial={state}")));
         }
+        let from = match &self.text {
+            Some(text) => DeviceFrom::Text(&self.device, text),
+            None => DeviceFrom::Named(&self.device),
+        };
         let load = |set: &[(&str, String)]| {
             let plan = |problems: &mut _| workload_file::parse(&cell.place, &plan, false, problems);
-            Plan::load_with(self.own.clone(), &self.device, plan, set)
+            Plan::load_with(self.own.clone(), from, plan, set)
         };
         let mut inputs = load(&set)?;
         if let Some(gib) = cell.number("visible_gib")? {
@@ -177,6 +193,8 @@ impl Model {
             inputs = load(&set)?;
         }
         if self.is_small {
+            // The device that the file will have must exist as well.
+            inputs.settings()?;
             shrink(&mut inputs.sections.device, writes(cell));
         }
         inputs.set_seed(self.seed);
@@ -405,6 +423,7 @@ mod tests {
         };
         let whole = Model {
             own: OwnParts::default(),
+            text: None,
             device: "ufs-3.1".to_string(),
             set: Vec::new(),
             requests: 40_000,

@@ -114,7 +114,7 @@ pub fn all<'a>(
 pub fn failure(panic: &(dyn Any + Send)) -> Error {
     match panic.downcast_ref::<Stopped>() {
         Some(stopped) => Error::new(*stopped),
-        None => anyhow!("the simulator failed: {}", panic_text(panic)),
+        None => anyhow!(panic_text(panic)),
     }
 }
 
