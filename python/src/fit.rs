@@ -62,7 +62,7 @@ pub(crate) fn fit(
         add(&mut rows, &training, &found.training, false);
         add(&mut rows, &held_out, &found.held_out, true);
         let table = rows.finish().map_err(anyhow::Error::msg)?;
-        Ok((found.keys.settings(&found.point), table, found.notes))
+        Ok((found.settings, table, found.notes))
     })
 }
 

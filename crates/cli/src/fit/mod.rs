@@ -48,12 +48,11 @@ fn one(args: &FitArgs, own: &OwnParts) -> Result<()> {
         show::text(args, &training, &held_out, &fitted, &known)
     };
     if let Some(path) = &args.out {
-        let settings = fitted.keys.settings(&fitted.point);
         let whence = std::path::Path::new(&args.measurements).file_name();
         let whence = whence.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let whence =
             args.drive.as_ref().map_or(whence.clone(), |drive| format!("{whence}, {drive}"));
-        let text = device_file::text(&args.device, &args.search.set, &settings, &whence)?;
+        let text = device_file::text(&args.device, &args.search.set, &fitted.settings, &whence)?;
         WholeFile::of(path, &text)?.finish()?;
         remark(&format!("{}: written", path.display()));
     }

@@ -57,6 +57,16 @@ const COUNTS: [&str; 6] = [
 const OF_CAPACITY: [&str; 4] =
     ["geometry.channels", "geometry.ways", "geometry.dies_per_way", "geometry.planes"];
 
+/// The key of the blocks of a plane.
+const BLOCKS: &str = "geometry.blocks_per_plane";
+
+/// Blocks of a plane below which its blocks become shorter. Assumed; with fewer, those that are
+/// open or being collected take a share of the spare space that matters.
+const FEWEST_BLOCKS: u64 = 200;
+
+/// Pages of a block at least. Assumed: with fewer, a word line of all planes is too much of it.
+const FEWEST_PAGES: u64 = 192;
+
 /// The keys of a fit.
 #[derive(Clone, Debug)]
 pub struct Keys {
@@ -64,9 +74,12 @@ pub struct Keys {
     pub parameters: Vec<Parameter>,
     /// Where the search begins.
     pub starts: Vec<Point>,
-    /// Planes of the device at first, and blocks of each.
+    /// Planes of the device at first, the blocks of each, the pages of a block, and the pages of a
+    /// word line.
     planes: u64,
     blocks: u64,
+    pages: u64,
+    of_word_line: u64,
     /// Stored values of the counts that make the planes, at first.
     counts: Vec<(&'static str, u64)>,
 }
@@ -83,7 +96,9 @@ impl Keys {
             parameters: Vec::new(),
             starts: Vec::new(),
             planes: counts.iter().map(|(_, count)| count).product(),
-            blocks: stored("geometry.blocks_per_plane").unwrap_or(1),
+            blocks: stored(BLOCKS).unwrap_or(1),
+            pages: stored("geometry.pages_per_block").unwrap_or(1),
+            of_word_line: stored("nand.bits_per_cell").unwrap_or(1).max(1),
             counts,
         };
         if named.is_empty() {
@@ -136,16 +151,52 @@ impl Keys {
         if has("firmware.") && !has("firmware.cores") {
             all.push(("firmware.cores".to_string(), "1".to_string()));
         }
-        let mut planes = 1;
-        for (key, count) in &self.counts {
-            let place = self.parameters.iter().position(|parameter| parameter.key == *key);
-            planes *= place.map_or(*count, |place| point[place]);
-        }
+        let planes = self.planes_of(point);
         if planes != self.planes {
             let blocks = (self.planes * self.blocks / planes).max(1);
-            all.push(("geometry.blocks_per_plane".to_string(), blocks.to_string()));
+            all.push((BLOCKS.to_string(), blocks.to_string()));
         }
         all
+    }
+
+    /// The same for a device file, whose planes must have room to write: a search for reads runs
+    /// devices that cannot.
+    pub fn settings_of_file(&self, point: &Point) -> Vec<Setting> {
+        let mut all = self.settings(point);
+        let planes = all.iter().position(|(key, _)| key == BLOCKS);
+        if let Some(place) = planes {
+            let (blocks, pages) = self.blocks_of(self.planes_of(point));
+            all[place].1 = blocks.to_string();
+            if pages != self.pages {
+                all.push(("geometry.pages_per_block".to_string(), pages.to_string()));
+            }
+        }
+        all
+    }
+
+    /// The planes of a device with these values.
+    fn planes_of(&self, point: &Point) -> u64 {
+        let count = |(key, count): &(&'static str, u64)| {
+            let place = self.parameters.iter().position(|parameter| parameter.key == *key);
+            place.map_or(*count, |place| point[place])
+        };
+        self.counts.iter().map(count).product()
+    }
+
+    /// Blocks of each of so many planes, and the pages of a block, with which the capacity stays:
+    /// where planes would have too few blocks, these are shorter. If that does not do, the capacity
+    /// grows.
+    fn blocks_of(&self, planes: u64) -> (u64, u64) {
+        let blocks = |pages| self.planes * self.blocks * (self.pages / pages) / planes;
+        let fewest = FEWEST_BLOCKS.min(self.blocks);
+        let mut pages = self.pages;
+        while blocks(pages) < fewest
+            && pages % (2 * self.of_word_line) == 0
+            && pages / 2 >= FEWEST_PAGES
+        {
+            pages /= 2;
+        }
+        (blocks(pages).max(fewest), pages)
     }
 }
 

@@ -19,7 +19,7 @@ pub use asked::Asked;
 use anyhow::Result;
 use cells::Cell;
 use keys::Keys;
-use model::Model;
+use model::{Model, Setting};
 use search::{Point, STEPS, Search};
 use std::sync::atomic::AtomicUsize;
 
@@ -34,6 +34,8 @@ pub struct Fitted {
     pub keys: Keys,
     /// Their values.
     pub point: Point,
+    /// Their values as a device file has them, with the blocks that keep the capacity.
+    pub settings: Vec<Setting>,
     /// The figures of the training cells.
     pub training: Vec<Vec<f64>>,
     /// Those of the held-out cells.
@@ -63,11 +65,11 @@ pub fn fit(
     let point = search.polish(point, &*done)?;
     drop(done);
     let evaluations = search.taken.into_inner();
-    let settings = keys.settings(&point);
+    let settings = keys.settings_of_file(&point);
     let count = (training.len() + held_out.len()) as u64;
     let done = begin(&format!("{label}, the device found"), "cells", count);
     let of = |cells: &[Cell]| model.figures_of_file(cells, &settings, &*done);
     let ((training, note), (held_out, other)) = (of(training)?, of(held_out)?);
     let notes = note.into_iter().chain(other).collect();
-    Ok(Fitted { keys, point, training, held_out, evaluations, notes })
+    Ok(Fitted { keys, point, settings, training, held_out, evaluations, notes })
 }

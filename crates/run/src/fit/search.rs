@@ -87,12 +87,7 @@ impl Search<'_> {
     /// more or less than that are taken.
     pub fn best(&self, tell: &(dyn Fn() + Sync)) -> Result<Point> {
         // A device that cannot exist, or cells that it cannot run, are the user's to know.
-        let run = |start: &Point| self.model.figures(self.cells, &self.keys.settings(start));
-        let mut tried = self.keys.starts.iter().map(run);
-        let first = tried.next().context("a search has starts")?;
-        if first.is_err() && !tried.any(|found| found.is_ok()) {
-            first?;
-        }
+        self.model.figures(self.cells, &self.keys.settings(&self.keys.starts[0]))?;
         let told = AtomicUsize::new(0);
         let step = || {
             if told.fetch_add(1, Ordering::Relaxed) < self.evaluations {
