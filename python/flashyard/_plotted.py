@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Optional, Union, cast
 
 import numpy as np
@@ -16,7 +16,7 @@ from ._run import Comparison, Result, compare
 Floats = npt.NDArray[np.float64]
 
 #: What stands for several results.
-Results = Union[Result, Comparison, Mapping[str, Result], Sequence[Result]]
+Results = Union[Result, Comparison, Mapping[str, Result], Iterable[Result]]
 
 #: What a request of a class is called, and several of them.
 CLASSES = {
@@ -36,10 +36,6 @@ _PERCENTILES = {"p50": 0.5, "p90": 0.1, "p95": 0.05, "p99": 0.01, "p999": 0.001,
 
 def named(results: Results) -> dict[str, Result]:
     """Results by name."""
-    if isinstance(results, Result):
-        return compare([results]).results
-    if isinstance(results, Comparison):
-        return results.results
     found = compare(results).results
     if not found:
         raise ValueError("there is no result to plot")

@@ -2,6 +2,7 @@
 
 import json
 import random
+from typing import Any
 
 import pytest
 
@@ -120,3 +121,20 @@ def test_an_ended_session_says_so() -> None:
         session.submit(0, "read", 0, 4096)
     with pytest.raises(fy.ConfigError, match="reed"):
         fy.Session("nvme-tlc").submit(0, "reed", 0, 4096)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"offset": -512}, "offset: -512 is not between"),
+        ({"nbytes": 2**64}, "nbytes: 18446744073709551616 is not between"),
+        ({"nbytes": 4096.5}, "nbytes: a whole number is needed, not 4096.5"),
+        ({"stream": 70_000}, "stream 70000: there are 0 to 65,535"),
+        ({"placement": 70_000}, "placement: 70000 is not between 0 and 65,535"),
+    ],
+)
+def test_a_number_that_cannot_be_is_named(given: dict[str, Any], says: str) -> None:
+    session = fy.Session("embedded-2x2")
+    with pytest.raises(fy.ConfigError) as caught:
+        session.submit(**{"at_ns": 0, "op": "read", "offset": 0, "nbytes": 4096, **given})
+    assert says in str(caught.value)
