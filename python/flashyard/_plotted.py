@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._keys import unknown
+from ._keys import listed, unknown, whole
 from ._run import Comparison, Result, compare
 
 Floats = npt.NDArray[np.float64]
@@ -310,6 +310,9 @@ _UNITS = {
     "w": "W",
     "mw": "mW",
     "ppb": "1e-9",
+    "pj": "pJ",
+    "fj": "fJ",
+    "ps": "ps",
 }
 
 _SAID = {
@@ -353,6 +356,13 @@ def label_of(name: str) -> str:
         return f"{CLASSES[group]} ({last})"
     last = _PERCENTILE_NAMES.get(last, last)
     return f"{'' if group == 'all' else group + ' '}latency, {last}{unit}"
+
+
+def checked_dies(result: Result, dies: Union[int, Iterable[int]]) -> list[int]:
+    """The numbers of dies, which the device has."""
+    names = ("channels", "ways", "dies_per_way")
+    count = math.prod(int(result.device[f"geometry.{name}"]) for name in names)
+    return [whole("dies", die, 0, count - 1) for die in listed("dies", dies)]
 
 
 class Spans(NamedTuple):

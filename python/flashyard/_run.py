@@ -83,8 +83,8 @@ class Result:
         seed: Optional[int],
     ) -> None:
         #: The text that ``flashyard run --json`` prints for the same run. Its provenance has the
-        #: arguments of that command where names and settings say all: no text, no columns of
-        #: requests and no policy in Python.
+        #: arguments of that command; none of a text or a file that Python has read, of columns of
+        #: requests, and of policies in Python.
         self.json: str = outcome.json
         #: Every figure by name, in the unit that the name says (docs/SWEEPS.md); ``None`` where
         #: the run has no such figure.

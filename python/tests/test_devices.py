@@ -99,6 +99,7 @@ def test_a_path_may_have_an_equals_sign(tmp_path: pathlib.Path) -> None:
     with pytest.raises(fy.ConfigError, match="no such device preset or file"):
         fy.device(pathlib.Path("gc=fifo"))
     assert fy.run(folder / "d.toml", folder / "w.toml")["write.count"] == 400
+    assert fy.Session(folder / "d.toml").capacity == fy.device("toy").capacity
 
 
 def test_a_key_says_what_it_is() -> None:
