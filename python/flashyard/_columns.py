@@ -34,8 +34,11 @@ def columns_of(table: Any, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _named(table: Any) -> tuple[Any, set[str]]:
     """A table whose columns are found by name, and these names."""
-    if hasattr(table, "fetchnumpy"):  # of DuckDB, which computes it here
-        table = table.fetchnumpy()
+    # A relation of DuckDB, a lazy frame of Polars and a reader of Arrow give their table here.
+    for method in ("fetchnumpy", "collect", "read_all"):
+        if hasattr(table, method):
+            table = getattr(table, method)()
+            break
     names = getattr(getattr(table, "dtype", None), "names", None)  # an array of NumPy with fields
     for attribute in ("column_names", "columns"):
         names = getattr(table, attribute, None) if names is None else names

@@ -116,19 +116,31 @@ class Session:
         """Lets time go on to ``until_ns``, or as long as anything happens; returns the requests
         that are over, in this order.
         """
-        return self._core.advance(until_ns, False)
+        try:
+            return self._core.advance(until_ns, False)
+        except (OverflowError, TypeError):
+            whole_or_none("until_ns", until_ns, 0, MOST)
+            raise
 
     def advance_to_completion(self, until_ns: Optional[int] = None) -> list[_core.Completion]:
         """Lets time go on until a request is over, or to ``until_ns``; returns that request, or
         nothing. A request that is submitted then for the same instant takes part in it.
         """
-        return self._core.advance(until_ns, True)
+        try:
+            return self._core.advance(until_ns, True)
+        except (OverflowError, TypeError):
+            whole_or_none("until_ns", until_ns, 0, MOST)
+            raise
 
     def advance_table(self, until_ns: Optional[int] = None) -> _core.Table:
         """The same as :meth:`advance`, as an Arrow table: ``id``, ``at_ns``, ``latency_ns`` and
         the parts of the latency.
         """
-        return self._core.advance_table(until_ns)
+        try:
+            return self._core.advance_table(until_ns)
+        except (OverflowError, TypeError):
+            whole_or_none("until_ns", until_ns, 0, MOST)
+            raise
 
     def figures(self) -> dict[str, Optional[float]]:
         """What the device has done so far: ``read_bytes``, ``written_bytes``,

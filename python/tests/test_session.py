@@ -138,3 +138,6 @@ def test_a_number_that_cannot_be_is_named(given: dict[str, Any], says: str) -> N
     with pytest.raises(fy.ConfigError) as caught:
         session.submit(**{"at_ns": 0, "op": "read", "offset": 0, "nbytes": 4096, **given})
     assert says in str(caught.value)
+    for advance in (session.advance, session.advance_to_completion, session.advance_table):
+        with pytest.raises(fy.ConfigError, match="until_ns: -1 is not between"):
+            advance(-1)

@@ -181,6 +181,8 @@ def test_tables_of_other_kinds_give_their_columns() -> None:
         "from range(2)"
     )
     assert fy.requests(rows) == wanted
+    assert fy.requests(rows.pl().lazy()) == wanted
+    assert fy.requests(pa.table(rows.pl()).to_reader()) == wanted
     fields = [("at_ns", "i8"), ("op", "u1"), ("offset", "i8"), ("nbytes", "i8")]
     assert fy.requests(np.array([(0, 0, 0, 512), (1000, 0, 512, 512)], dtype=fields)) == wanted
 
