@@ -8,7 +8,18 @@ from collections.abc import Iterator
 from typing import Any, Optional, Union, cast
 
 from . import _core
-from ._keys import Key, Value, merged, settings_of, unknown
+from ._keys import (
+    MOST,
+    MOST_MIB,
+    Key,
+    Value,
+    given_as,
+    merged,
+    of_section,
+    settings_of,
+    unknown,
+    whole_or_none,
+)
 from ._policies import CommandPolicy, HostPolicy, VictimRule
 from .errors import ConfigError
 
@@ -27,9 +38,16 @@ _NO_POLICIES: _Policies = (None, None, None)
 class Section:
     """The keys of a section of a device, as attributes."""
 
+    _name: str
+    _values: dict[str, Value]
+
     def __init__(self, name: str, values: dict[str, Value]) -> None:
-        self._name = name
-        self._values = values
+        object.__setattr__(self, "_name", name)
+        object.__setattr__(self, "_values", values)
+
+    def __setattr__(self, key: str, value: object) -> None:
+        name = f"{self._name}.{key}".replace(".", "__")
+        raise AttributeError(f"a device does not change; its replace({name}=...) makes another one")
 
     def __getattr__(self, key: str) -> Value:
         if key.startswith("_") or key not in self._values:
@@ -83,9 +101,9 @@ class Device:
             workload_text,
             requests,
             [*self._settings, *settings],
-            seed,
+            whole_or_none("seed", seed, 0, MOST),
             self._parts(),
-            memory_mib,
+            whole_or_none("memory_mib", memory_mib, 0, MOST_MIB),
         )
 
     def _parts(self) -> Optional[_core.Parts]:
@@ -139,11 +157,10 @@ class Device:
     def keys(self, section: str = "") -> dict[str, Key]:
         """The keys of a section and of those below it, or all; by name.
 
-        Each says what it means, what it accepts, its value and where its default comes from.
+        Each says what it means, what it accepts, its value and where its default comes from. Where
+        there is no such section, it is a ``ConfigError``.
         """
-        rows = (Key(*row) for row in self._plan.keys(False))
-        inside = section + "." if section else ""
-        return {row.name: row for row in rows if row.name.startswith(inside)}
+        return of_section((Key(*row) for row in self._plan.keys(False)), section, "device")
 
     def replace(self, **keys: Any) -> Device:
         """The same device with other values of some keys; see :func:`device` for their form."""
@@ -233,7 +250,8 @@ def device(
     Parameters
     ----------
     name
-        A preset (:func:`devices` lists them), the path of a device file, or the text of one.
+        A preset (:func:`devices` lists them), the path of a device file, or the text of one: a
+        ``str`` of several lines, or with a "=" that is no path.
     command_policy, host_policy, victim_rule
         Policies in Python, for a first try; each decision then calls Python.
     **keys
@@ -261,14 +279,8 @@ def device(
         given_too = {key, key.replace(".", "__")} & keys.keys()
         if policy is not None and (given_too or isinstance(inner, dict) and of in inner):
             raise ConfigError(f"{key} and {argument} both choose a policy; leave one of them out")
-    given = os.fspath(name)
-    if "\n" in given or "=" in given:
-        return _device("device", given, (), keys, policies)
-    text = None
-    if given.lower().endswith(".toml") and os.path.exists(given):
-        with open(given, encoding="utf-8") as file:
-            text = file.read()
-    return _device(given, text, (), keys, policies)
+    named, text = given_as(name, "device")
+    return _device(named, text, (), keys, policies)
 
 
 def devices() -> dict[str, str]:

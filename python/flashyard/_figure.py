@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, cast
 
 import matplotlib
 import matplotlib.axes
@@ -13,6 +13,16 @@ import matplotlib.figure
 from matplotlib import pyplot, ticker
 
 Axes = matplotlib.axes.Axes
+
+if TYPE_CHECKING:
+
+    class Drawn(matplotlib.axes.Axes):
+        """Axes of a figure, whose ``figure`` has ``savefig``."""
+
+        figure: matplotlib.figure.Figure
+
+else:
+    Drawn = Axes
 
 #: Inches of a column of a paper in two columns.
 COLUMN_IN = 3.4
@@ -125,13 +135,13 @@ def fix_ticks(axes: Axes) -> None:
     axes.tick_params(which="minor", length=1.5)
 
 
-def own_axes(ax: Optional[Axes], height_in: float, width_in: float = COLUMN_IN) -> Axes:
+def own_axes(ax: Optional[Axes], height_in: float, width_in: float = COLUMN_IN) -> Drawn:
     """The axes that were given, or those of a new figure."""
     if ax is not None:
-        return ax
+        return cast("Drawn", ax)
     made = new_figure(width_in, height_in).add_subplot()
     fix_ticks(made)
-    return made
+    return cast("Drawn", made)
 
 
 def wrapped(label: str, most: int = 13) -> str:
@@ -148,17 +158,47 @@ def light_grid(axes: Axes, axis: Any = "both") -> None:
     axes.grid(True, which="major", axis=axis, color="#DDDDDD", linewidth=0.5)
 
 
-def legend_columns(labels: Sequence[str], handle_em: float) -> int:
+def legend_columns(
+    labels: Sequence[str], handle_em: float, width_in: float = COLUMN_IN
+) -> int:
     """How many columns of a legend fit the width of a figure."""
     em_in = TEXT_PT / 72
     column_in = em_in * (0.56 * max(map(len, labels)) + handle_em + 1.8)
-    return max(1, min(len(labels), int((COLUMN_IN - 0.1) / column_in)))
+    return max(1, min(len(labels), int((width_in - 0.1) / column_in)))
 
 
-def legend_in(labels: Sequence[str], handle_em: float = 2.2, title: bool = False) -> float:
+def legend_in(
+    labels: Sequence[str],
+    handle_em: float = 2.2,
+    title: bool = False,
+    width_in: float = COLUMN_IN,
+) -> float:
     """The height of a legend above axes, in inches."""
-    rows = -(-len(labels) // legend_columns(labels, handle_em)) + title
+    rows = -(-len(labels) // legend_columns(labels, handle_em, width_in)) + title
     return 0.165 * rows + 0.1
+
+
+def legend_over_rows(axes: Axes, handles: Sequence[Any], handle_em: float) -> None:
+    """A legend at the top of axes that were given, for which their rows make room."""
+    labels = [str(handle.get_label()) for handle in handles]
+    box = axes.get_window_extent()
+    dpi = axes.figure.dpi
+    columns = legend_columns(labels, handle_em, box.width / dpi)
+    share = min(legend_in(labels, handle_em, width_in=box.width / dpi) * dpi / box.height, 0.7)
+    bottom, top = axes.get_ylim()
+    axes.set_ylim(bottom, top + (top - bottom) * share / (1 - share))
+    more: dict[str, Any] = {"handlelength": handle_em, "columnspacing": 1.0, **_FRAME}
+    axes.legend(handles, labels, loc="upper left", ncols=columns, **more)
+
+
+#: The frame of a legend that may lie on what is drawn.
+_FRAME: dict[str, Any] = {
+    "frameon": True,
+    "framealpha": 0.9,
+    "edgecolor": "none",
+    "borderpad": 0.2,
+    "labelspacing": 0.3,
+}
 
 
 def legend_above(
@@ -168,10 +208,25 @@ def legend_above(
     labels = [str(handle.get_label()) for handle in handles]
     more = {**more, "handlelength": handle_em, "columnspacing": 1.0}
     if given:
-        axes.legend(handles, labels, loc="best", **more)
+        axes.legend(handles, labels, loc="best", **more, **_FRAME)
         return
     columns = legend_columns(labels, handle_em)
     axes.figure.legend(handles, labels, loc="outside upper center", ncols=columns, **more)
+
+
+def scale_powers(axis: Any) -> None:
+    """Ticks of a logarithmic axis whose view is set: few of them, as plain numbers where it goes
+    over little.
+    """
+    low, high = axis.get_view_interval()
+    axis.set_minor_formatter(ticker.NullFormatter())
+    if not 0 < low < high or high / low >= 100:
+        return
+    if high / low >= 4:
+        axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+    else:
+        axis.set_major_locator(ticker.MaxNLocator(3, steps=[1, 2, 2.5, 5, 10]))
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: number_text(value)))
 
 
 def is_by_powers(values: Sequence[float]) -> bool:

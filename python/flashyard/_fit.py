@@ -9,6 +9,7 @@ from typing import Optional, Union
 
 from . import _core
 from ._device import Device
+from ._keys import listed
 from ._run import DeviceLike, Progress, _as_device, _progress
 from .errors import ConfigError
 
@@ -98,9 +99,9 @@ def fit(
             on.name,
             on._text,
             on._settings,
-            list(keys),
+            listed(keys),
             drive,
-            list(hold_out),
+            listed(hold_out),
             requests,
             evaluations,
             seed,

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import operator
+import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple, Union
+from decimal import Decimal
+from typing import Any, NamedTuple, Optional, Union
 
 from .errors import ConfigError
 
@@ -29,17 +32,112 @@ class Key(NamedTuple):
     source: str
 
 
+def value_of(key: Key) -> Value:
+    """The value of a key in the type that it accepts."""
+    if key.accepts == "true or false":
+        return key.value == "true"
+    if key.accepts.startswith(("a number", "a whole number")):
+        try:
+            number = float(key.value)
+        except ValueError:
+            return key.value
+        return int(key.value) if key.value.lstrip("-").isdecimal() else number
+    return key.value
+
+
+#: What NumPy rounds off: a number within this share of a shorter one is meant as that.
+_NOISE = 1e-14
+
+
+def plain(value: Any) -> Any:
+    """A number of NumPy, or its array without dimensions, as Python's own; others as they are."""
+    if not hasattr(value, "item") or getattr(value, "size", 1) != 1:
+        return value
+    dtype: Any = getattr(value, "dtype", None)
+    if getattr(dtype, "kind", "") == "f" and dtype.itemsize != 8:
+        return float(str(value[()]))  # what a narrower number stands for
+    return value.item()
+
+
+def _float_text(value: float) -> str:
+    """A number without an exponent, and without what floating point adds to it."""
+    short = float(f"{value:.12g}")
+    if abs(short - value) <= _NOISE * abs(value):
+        value = short + 0.0  # no negative zero
+    text = format(Decimal(repr(value)), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def text_of(value: object) -> str:
     """A value as files have it."""
-    if hasattr(value, "item"):  # a scalar of NumPy
-        value = value.item()
+    value = plain(value)
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return str(int(value))
-    if isinstance(value, (int, float, str)):
+    if isinstance(value, float):
+        return _float_text(value)
+    if isinstance(value, (int, str)):
         return str(value)
     raise TypeError(f"a key is set to a number, a bool or a word, not to {value!r}")
+
+
+def whole(name: str, value: Any, low: int, high: int) -> int:
+    """A whole number between two others; ``name`` is what messages call it."""
+    try:
+        number = operator.index(plain(value))
+    except TypeError:
+        raise ConfigError(f"{name}: a whole number is needed, not {value!r}") from None
+    if not low <= number <= high:
+        raise ConfigError(f"{name}: {number} is not between {low:,} and {high:,}")
+    return number
+
+
+def whole_or_none(name: str, value: Any, low: int, high: int) -> Optional[int]:
+    """The same, or ``None`` as it is."""
+    return None if value is None else whole(name, value, low, high)
+
+
+#: The greatest seed of a run, that of a sweep, and the most memory in MiB.
+MOST = 2**64 - 1
+MOST_OF_SWEEP = 2**63 - 1
+MOST_MIB = 2**44
+
+
+def listed(name: str, values: Any) -> list[Any]:
+    """What an iterable has; one word or one number is a list of itself."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        return [values]
+    if isinstance(values, (bytes, Mapping)):
+        raise ConfigError(f"{name}: a list is needed, not {values!r}")
+    return [values] if getattr(values, "ndim", None) == 0 else list(values)
+
+
+def given_as(name: Union[str, os.PathLike[str]], of_text: str) -> tuple[str, Optional[str]]:
+    """The name of what is given and its text: of a file, or the text that is given itself, which
+    is then named ``of_text``; no text of a preset or a trace.
+    """
+    path = os.fspath(name)
+    is_file = not isinstance(name, str) or path.lower().endswith(".toml") or os.path.isfile(path)
+    if "\n" in path and isinstance(name, str) or "=" in path and not is_file:
+        return of_text, path
+    if path.lower().endswith(".toml") and os.path.isfile(path):
+        with open(path, encoding="utf-8") as file:
+            return path, file.read()
+    return path, None
+
+
+def of_section(rows: Iterable[Key], section: str, what: str) -> dict[str, Key]:
+    """The keys of a section and of those below it, or all."""
+    every = {row.name: row for row in rows}
+    inside = section + "." if section else ""
+    found = {name: row for name, row in every.items() if name.startswith(inside)}
+    if found or not section:
+        return found
+    sections = dict.fromkeys(
+        ".".join(parts[:count])
+        for parts in (name.split(".") for name in every)
+        for count in range(1, len(parts))
+    )
+    raise unknown(f"section of this {what}", section, sections)
 
 
 def settings_of(

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Optional, Union, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._keys import unknown
+from ._keys import listed, unknown, whole
 from ._run import Comparison, Result, compare
 
 Floats = npt.NDArray[np.float64]
 
 #: What stands for several results.
-Results = Union[Result, Comparison, Mapping[str, Result], Sequence[Result]]
+Results = Union[Result, Comparison, Mapping[str, Result], Iterable[Result]]
 
 #: What a request of a class is called, and several of them.
 CLASSES = {
@@ -36,10 +36,6 @@ _PERCENTILES = {"p50": 0.5, "p90": 0.1, "p95": 0.05, "p99": 0.01, "p999": 0.001,
 
 def named(results: Results) -> dict[str, Result]:
     """Results by name."""
-    if isinstance(results, Result):
-        return compare([results]).results
-    if isinstance(results, Comparison):
-        return results.results
     found = compare(results).results
     if not found:
         raise ValueError("there is no result to plot")
@@ -314,6 +310,9 @@ _UNITS = {
     "w": "W",
     "mw": "mW",
     "ppb": "1e-9",
+    "pj": "pJ",
+    "fj": "fJ",
+    "ps": "ps",
 }
 
 _SAID = {
@@ -357,6 +356,13 @@ def label_of(name: str) -> str:
         return f"{CLASSES[group]} ({last})"
     last = _PERCENTILE_NAMES.get(last, last)
     return f"{'' if group == 'all' else group + ' '}latency, {last}{unit}"
+
+
+def checked_dies(result: Result, dies: Union[int, Iterable[int]]) -> list[int]:
+    """The numbers of dies, which the device has."""
+    names = ("channels", "ways", "dies_per_way")
+    count = math.prod(int(result.device[f"geometry.{name}"]) for name in names)
+    return [whole("dies", die, 0, count - 1) for die in listed("dies", dies)]
 
 
 class Spans(NamedTuple):

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import html
+import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Optional, Union, cast
 
 from . import _core
 from ._device import Device, device
-from ._keys import unknown
+from ._keys import MOST, Value, unknown, whole_or_none
 from ._workload import Workload, workload
+from .errors import ConfigError, in_python
 
 #: Hears how far a run is: the share that is over, or ``None`` where it is not known; how many
 #: requests have been issued, of several runs how many are over; and what is done now, empty for
@@ -19,10 +22,13 @@ from ._workload import Workload, workload
 Progress = Callable[[Optional[float], int, str], object]
 
 #: What stands for a device.
-DeviceLike = Union[Device, str]
+DeviceLike = Union[Device, str, os.PathLike[str]]
 
 #: What stands for a workload.
-WorkloadLike = Union[Workload, str]
+WorkloadLike = Union[Workload, str, os.PathLike[str]]
+
+#: Most keys in the name of a result.
+_MOST_KEYS = 4
 
 _CLASSES = ("read", "write", "trim", "flush", "all")
 
@@ -76,7 +82,9 @@ class Result:
         workload: Optional[Workload],
         seed: Optional[int],
     ) -> None:
-        #: The text that ``flashyard run --json`` prints for the same run.
+        #: The text that ``flashyard run --json`` prints for the same run. Its provenance has the
+        #: arguments of that command; none of a text or a file that Python has read, of columns of
+        #: requests, and of policies in Python.
         self.json: str = outcome.json
         #: Every figure by name, in the unit that the name says (docs/SWEEPS.md); ``None`` where
         #: the run has no such figure.
@@ -107,7 +115,7 @@ class Result:
     @property
     def warnings(self) -> list[str]:
         """What makes figures of this run misleading, a sentence each."""
-        return cast("list[str]", self.report["verdict"]["warnings"])
+        return [in_python(warning) for warning in self.report["verdict"]["warnings"]]
 
     @property
     def read(self) -> Latencies:
@@ -316,29 +324,76 @@ class Comparison:
         return f"<table>{head}{''.join(row(cells, 'td') for cells in self._rows())}</table>"
 
 
-def compare(results: Union[Mapping[str, Result], Sequence[Result]]) -> Comparison:
-    """Figures of several results side by side: a list, or a dict with a name for each."""
-    if isinstance(results, Mapping):
-        return Comparison(results)
-    names = [_difference(result, results) for result in results]
-    numbered = [f"{number}: {name}" for number, name in enumerate(names, 1)]
-    return Comparison(dict(zip(names if len(set(names)) == len(names) else numbered, results)))
+def compare(
+    results: Union[Result, Comparison, Mapping[str, Result], Iterable[Result]],
+) -> Comparison:
+    """Figures of several results side by side: of a list, or of a dict with a name for each.
+
+    Results of a list are named by what tells them apart: the device, the workload, or where these
+    are the same for several, the keys that differ among them and the seed.
+    """
+    if isinstance(results, Comparison):
+        return results
+    if isinstance(results, Result):
+        results = [results]
+    named = results if isinstance(results, Mapping) else None
+    if named is None and (isinstance(results, str) or not isinstance(results, Iterable)):
+        raise ConfigError(f"results: a list or a dict of results is needed, not {results!r}")
+    listed = list(results if named is None else named.values())
+    for result in listed:
+        if not isinstance(result, Result):
+            raise ConfigError(f"results: {result!r} is no result of a run")
+    return Comparison(dict(zip(_names(listed) if named is None else named, listed)))
 
 
-def _difference(result: Result, among: Sequence[Result]) -> str:
-    """What tells a result from the others."""
-    parts = []
-    if any(other.device.name != result.device.name for other in among):
-        parts.append(result.device.name)
-    if any(_name(other) != _name(result) for other in among):
-        parts.append(_name(result))
-    for key in result.device:
-        values = [other.device[key] if key in other.device else None for other in among]
-        if any(value != result.device[key] for value in values):
-            parts.append(f"{key}={result.device[key]}")
-    if any(other.seed != result.seed for other in among):
-        parts.append(f"seed={result.seed}")
-    return " ".join(parts[:4]) or _name(result)
+def _names(results: Sequence[Result]) -> list[str]:
+    """What tells results apart."""
+    about = [(result.device.name, _name(result)) for result in results]
+    differ = [len(set(column)) > 1 for column in zip(*about)]
+    groups: dict[str, list[int]] = {}
+    for place, names in enumerate(about):
+        short = " ".join(itertools.compress(names, differ))
+        groups.setdefault(short, []).append(place)
+    found = [""] * len(results)
+    for short, places in groups.items():
+        more = _differences([results[place] for place in places])
+        for place, parts in zip(places, more):
+            found[place] = " ".join([short, *parts]).strip() or about[place][1]
+    if len(set(found)) == len(found):
+        return found
+    return [f"{number}: {name}" for number, name in enumerate(found, 1)]
+
+
+def _differences(results: Sequence[Result]) -> list[list[str]]:
+    """Keys that results do not have in common, and the seed; if some of these keys were set, only
+    those.
+    """
+    if len(results) < 2:
+        return [[] for _ in results]
+    values = [_values(result) for result in results]
+    every = list(dict.fromkeys(itertools.chain(*values)))
+    differ = [key for key in every if len({one.get(key) for one in values}) > 1]
+    chosen = {setting.split("=")[0] for one in results for setting in _settings(one)}
+    keys = [key for key in differ if key in chosen] or differ
+    has_seeds = len({result.seed for result in results}) > 1
+    return [
+        [f"{key}={one[key]}" for key in keys[:_MOST_KEYS] if key in one]
+        + ([f"seed={result.seed}"] if has_seeds else [])
+        for result, one in zip(results, values)
+    ]
+
+
+def _values(result: Result) -> dict[str, Value]:
+    """The keys that may tell a result from others: those of what it runs, not of its report."""
+    values: dict[str, Value] = {"capacity": f"{result.device.capacity / 1e9:.6g}GB"}
+    values.update((key, result.device[key]) for key in result.device if key[:8] != "metrics.")
+    if result.workload is not None:
+        values.update((key.name, key.value) for key in result.workload.keys().values())
+    return values
+
+
+def _settings(result: Result) -> tuple[str, ...]:
+    return result.device._settings + (result.workload._settings if result.workload else ())
 
 
 def _name(result: Result) -> str:
@@ -380,13 +435,30 @@ def why(
     result
         A result, whose run is explained; or a device, with a workload.
     above
-        The percentile above which requests count: "p99" or 99.
+        The percentile above which requests count: "p99" or 99, in steps of 0.01 ("p999" is 99.9).
     slowest, request
         In place of it, so many of the slowest requests, or one by its number.
     op
         "read", "write", "trim" or "flush"; all if none is named.
     by_stream
         Whether each stream is explained by itself.
+    seed
+        The seed of a workload that is drawn at random; that of the result if none is given.
+    check, progress
+        As for :func:`run`.
+
+    Returns
+    -------
+    Explanation
+        ``findings`` has a sentence for each group of requests, and ``data`` everything.
+
+    Raises
+    ------
+    ConfigError, TraceError
+        Where the device, the workload or one of its requests cannot be, where there is no such
+        percentile, class or request, or where the result is that of a session.
+    SimError
+        Where the simulation failed.
     """
     if isinstance(result, Result):
         if result.workload is None:
@@ -396,15 +468,28 @@ def why(
     else:
         on = _as_device(result)
         what = _as_workload("mixed-70-30" if workload is None else workload)
-    digits = str(above).removeprefix("p")
-    if digits.isdecimal() and digits.startswith("99"):  # p999 is 99.9
-        digits = f"{digits[:2]}.{digits[2:]}"
-    share = float(digits)
-    if not 0 < share < 100:
-        raise unknown("percentile", str(above), ())
+    number = whole_or_none("request", request, 0, MOST)
+    most = whole_or_none("slowest", slowest, 1, MOST)
+    share = _percentile(above)
     plan = on._planned(what._name, what._text, what._requests, what._settings, seed, None)
     with _progress(progress, f"why {what.name} on {on.name}") as told:
-        text, findings = plan.why(
-            round(share * 100), slowest, request, op, by_stream, check, told
-        )
+        text, findings = plan.why(share, most, number, op, by_stream, check, told)
     return Explanation(text, findings)
+
+
+def _percentile(above: Union[str, float]) -> int:
+    """A percentile in parts of 10,000."""
+    digits = str(above).lower()
+    if digits.startswith("p"):
+        digits = digits[1:]
+        if digits.isdecimal() and digits.startswith("99"):  # p999 is 99.9
+            digits = f"{digits[:2]}.{digits[2:]}"
+    try:
+        share = 100 * float(digits)
+    except ValueError:
+        share = 0.0
+    if not 0.5 < share < 9999.5 or abs(share - round(share)) > 1e-6:
+        raise ConfigError(
+            f"above: {above} is no percentile; there are p0.01 to p99.99 in steps of 0.01"
+        )
+    return round(share)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from . import _core
+from ._columns import columns_of
+from ._keys import MOST, whole, whole_or_none
 from ._run import DeviceLike, Result, _as_device
-from ._workload import _columns
 
 
 class Session:
@@ -70,16 +71,26 @@ class Session:
         stream
             The number of the stream, 0 to 65,535.
         placement
-            A hint where its data go: writes of one hint share blocks.
+            A hint where its data go, 0 to 65,535: writes of one hint share blocks.
         flags
             1 forces unit access, 2 flushes before the request, 4 writes zeroes (of a trim).
 
         Raises
         ------
+        ConfigError
+            Where a value cannot be.
         Refused
             Where the device does not take it; ``.reason`` says why.
         """
-        return self._core.submit(at_ns, op, offset, nbytes, stream, placement, flags)
+        try:
+            return self._core.submit(at_ns, op, offset, nbytes, stream, placement, flags)
+        except (OverflowError, TypeError):
+            for name, value in (("at_ns", at_ns), ("offset", offset), ("nbytes", nbytes)):
+                whole(name, value, 0, MOST)
+            whole("stream", stream, 0, 65_535)
+            whole_or_none("placement", placement, 0, 65_535)
+            whole("flags", flags, 0, 7)
+            raise
 
     def submit_all(self, table: Any = None, **columns: Any) -> tuple[int, int]:
         """Submits the requests of columns, as :func:`flashyard.requests` takes them.
@@ -91,7 +102,7 @@ class Session:
         given = {name: columns.pop(name, None) for name in names}
         if columns:
             raise TypeError(f"requests have no column {next(iter(columns))}")
-        return self._core.submit_all(_core.Requests(**_columns(table, given)))
+        return self._core.submit_all(_core.Requests(**columns_of(table, given)))
 
     def next_event(self) -> Optional[int]:
         """A time before which no request is over; ``None`` where nothing is pending.
@@ -108,19 +119,31 @@ class Session:
         Without a time, garbage collection of idle times runs to its end as well. What was over
         when ``KeyboardInterrupt`` ended a call is returned by the next one.
         """
-        return self._core.advance(until_ns, False)
+        try:
+            return self._core.advance(until_ns, False)
+        except (OverflowError, TypeError):
+            whole_or_none("until_ns", until_ns, 0, MOST)
+            raise
 
     def advance_to_completion(self, until_ns: Optional[int] = None) -> list[_core.Completion]:
         """Lets time go on until a request is over, or to ``until_ns``; returns that request, or
         nothing. A request that is submitted then for the same instant takes part in it.
         """
-        return self._core.advance(until_ns, True)
+        try:
+            return self._core.advance(until_ns, True)
+        except (OverflowError, TypeError):
+            whole_or_none("until_ns", until_ns, 0, MOST)
+            raise
 
     def advance_table(self, until_ns: Optional[int] = None) -> _core.Table:
         """The same as :meth:`advance`, as an Arrow table: ``id``, ``at_ns``, ``latency_ns`` and
         the parts of the latency.
         """
-        return self._core.advance_table(until_ns)
+        try:
+            return self._core.advance_table(until_ns)
+        except (OverflowError, TypeError):
+            whole_or_none("until_ns", until_ns, 0, MOST)
+            raise
 
     def figures(self) -> dict[str, Optional[float]]:
         """What the device has done so far: ``read_bytes``, ``written_bytes``,

@@ -15,13 +15,22 @@ from typing import Any, NamedTuple, Optional, Union
 
 from . import _core
 from ._device import Device
-from ._keys import merged, text_of, unknown
+from ._keys import (
+    MOST_MIB,
+    MOST_OF_SWEEP,
+    listed,
+    merged,
+    text_of,
+    unknown,
+    whole,
+    whole_or_none,
+)
 from ._run import DeviceLike, Progress, WorkloadLike, _as_device, _as_workload, _progress
 from ._workload import Workload
 from .errors import ConfigError, SimError
 
 #: What points set: an axis for each key, whose combinations are the points, or a list of points.
-Vary = Union[Mapping[str, Iterable[Any]], Sequence[Mapping[str, Any]]]
+Vary = Union[Mapping[str, Any], Iterable[Mapping[str, Any]]]
 
 _Point = dict[str, str]
 
@@ -56,8 +65,8 @@ class _Spec(NamedTuple):
             workload = point.get("workload", self.workload.name)
             pairs[device, workload] = None
             # Settings of the device or the workload are not for another one that a point names.
-            keys = [] if "device" in point else list(self.device._settings)
-            keys += [] if "workload" in point else self.workload._settings
+            keys = list(self.device._settings) if device == self.device.name else []
+            keys += self.workload._settings if workload == self.workload.name else []
             keys += [f"{key}={value}" for key, value in point.items() if key not in _NAMES]
             lines.append("[[point]]")
             lines += [f"device = {json.dumps(device)}", f"workload = {json.dumps(workload)}"]
@@ -78,7 +87,8 @@ class _Spec(NamedTuple):
 
 
 class Sweep:
-    """What a sweep found: an Arrow table with a row a run.
+    """What a sweep found: an Arrow table with a row a run, and one for a point whose device or
+    workload cannot be.
 
     pandas, Polars and DuckDB take it as it is: ``polars.DataFrame(t)``. Its columns are ``point``,
     ``device``, ``workload``, ``seed``, each key that the sweep varies by its full name, every
@@ -123,20 +133,52 @@ def _full_name(device: Device, workload: Workload, name: str) -> str:
     return found[0]
 
 
+def _text(name: str, value: Any) -> str:
+    """A value of a point."""
+    if name in _NAMES and isinstance(value, os.PathLike):
+        return str(os.fspath(value))
+    if isinstance(value, (Device, Workload)):
+        raise ConfigError(f"{name}: points have names of devices and workloads, not {value!r}")
+    try:
+        return text_of(value)
+    except TypeError as error:
+        raise ConfigError(f"{name}: {error}") from None
+
+
+def _full_names(device: Device, workload: Workload, names: Iterable[str]) -> dict[str, str]:
+    """The names of keys in full, by those that were given."""
+    found = {}
+    for name in names:
+        if name == "seed":
+            raise unknown("key to vary; use seeds=", "seed", ())
+        found[name] = _full_name(device, workload, name)
+    return found
+
+
 def _points(device: Device, workload: Workload, vary: Vary) -> list[_Point]:
     if not isinstance(vary, Mapping):
-        return [
-            {_full_name(device, workload, key): text_of(value) for key, value in point.items()}
-            for point in vary
-        ]
-    names = [_full_name(device, workload, name) for name in vary]
-    if "seed" in names:
-        raise unknown("key to vary; use seeds=", "seed", ())
-    axes = [[text_of(value) for value in values] for values in vary.values()]
-    for name, axis in zip(names, axes):
-        if not axis:
+        points = listed("vary", vary)
+        for point in points:
+            if not isinstance(point, Mapping):
+                raise ConfigError(f"vary: a point is a dict of keys with values, not {point!r}")
+        names = _full_names(device, workload, dict.fromkeys(itertools.chain(*points)))
+        return [{names[key]: _text(key, value) for key, value in point.items()} for point in points]
+    axes = {}
+    for given, name in _full_names(device, workload, vary).items():
+        values = [vary[given]] if isinstance(vary[given], os.PathLike) else vary[given]
+        axes[name] = [_text(name, value) for value in listed(name, values)]
+        if not axes[name]:
             raise unknown("value of this axis", name, ())
-    return [dict(zip(names, values)) for values in itertools.product(*axes)]
+    return [dict(zip(axes, values)) for values in itertools.product(*axes.values())]
+
+
+def _seeds(seeds: Union[int, Iterable[int]]) -> list[int]:
+    """The seeds that were given, or as many from 1 on."""
+    if isinstance(seeds, str):
+        raise ConfigError(f"seeds: a number or a list of numbers is needed, not {seeds!r}")
+    if not isinstance(seeds, Iterable) or getattr(seeds, "ndim", None) == 0:
+        return list(range(1, 1 + whole("seeds", seeds, 1, 10**9)))
+    return [whole("seeds", seed, 0, MOST_OF_SWEEP) for seed in listed("seeds", seeds)]
 
 
 def sweep(
@@ -144,7 +186,7 @@ def sweep(
     workload: WorkloadLike,
     vary: Vary,
     *,
-    seeds: Union[int, Sequence[int]] = 1,
+    seeds: Union[int, Iterable[int]] = 1,
     executor: Optional[Executor] = None,
     store: Union[None, str, os.PathLike[str]] = None,
     check: bool = False,
@@ -158,10 +200,11 @@ def sweep(
     device, workload
         What all points start from.
     vary
-        Values for each key, whose combinations are the points: ``{"gc.policy": ["greedy",
-        "fifo"], "stream.depth": [1, 32]}``; or a list of points, ``[{"gc.policy": "greedy"},
-        ...]``. The keys are those of devices and workloads, and ``device``, ``workload`` (names),
-        ``capacity`` and ``ftl``.
+        Values for each key, or one value, whose combinations are the points: ``{"gc.policy":
+        ["greedy", "fifo"], "stream.depth": [1, 32]}``; or a list of points, ``[{"gc.policy":
+        "greedy"}, ...]``. The keys are those of devices and workloads, and ``device``,
+        ``workload`` (names), ``capacity`` and ``ftl``. A point that names the device or the
+        workload that all start from has its settings; another one comes as it is.
     seeds
         How many seeds, from 1 on, or which.
     executor
@@ -195,13 +238,13 @@ def sweep(
     on, what = _as_device(device), _as_workload(workload)
     points = _points(on, what, vary)
     keys = [name for name in dict.fromkeys(itertools.chain(*points)) if name not in _NAMES]
-    listed = list(range(1, seeds + 1)) if isinstance(seeds, int) else [int(s) for s in seeds]
     if store is not None and on._parts() is not None:
         raise ConfigError(
             f"store: {on.name} has a policy in Python, whose code may be another one when the "
             "store is used again; leave store out"
         )
-    spec = _Spec(on, what, listed, check, memory_mib)
+    memory = whole_or_none("memory_mib", memory_mib, 0, MOST_MIB)
+    spec = _Spec(on, what, _seeds(seeds), check, memory)
     whole = spec.of(points)
     with _folder(store) as folder, _progress(progress, "sweep") as told:
         if executor is not None:

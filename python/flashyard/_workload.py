@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-import array
+import json
 import os
-from collections.abc import Iterable
 from typing import Any, Optional, Union
 
 from . import _core
-from ._keys import Key, merged, settings_of, text_of, unknown
+from ._columns import columns_of
+from ._keys import (
+    Key,
+    Value,
+    given_as,
+    merged,
+    of_section,
+    settings_of,
+    text_of,
+    unknown,
+    value_of,
+)
+from .errors import ConfigError
 
 #: The device that a workload is checked with before it meets its own.
 _ANY_DEVICE = "drs"
@@ -16,9 +27,17 @@ _ANY_DEVICE = "drs"
 #: Sections of a workload from which a key's name alone is taken, before those of the origin.
 _LATER = ("stream", "phase")
 
+#: Origins of requests that are files.
+_FILES = ("trace", "profile")
+
 
 class Workload:
-    """Requests for a device. :func:`workload`, :func:`trace` and :func:`requests` make one."""
+    """Requests for a device. :func:`workload`, :func:`trace` and :func:`requests` make one.
+
+    ``w["stream.depth"]`` is the value of a key: a number in the unit that the key's name says, a
+    bool, or a word. Two workloads are equal if their phases, streams and keys are, whatever they
+    are called.
+    """
 
     __slots__ = ("_name", "_text", "_requests", "_settings", "_plan")
 
@@ -49,15 +68,13 @@ class Workload:
 
     def keys(self, section: str = "") -> dict[str, Key]:
         """The keys of a section and of those below it, or all that change something; by name."""
-        rows = (Key(*row) for row in self._plan.keys(True))
-        inside = section + "." if section else ""
-        return {row.name: row for row in rows if row.name.startswith(inside)}
+        return of_section((Key(*row) for row in self._plan.keys(True)), section, "workload")
 
-    def __getitem__(self, key: str) -> str:
+    def __getitem__(self, key: str) -> Value:
         keys = self.keys()
         if key not in keys:
             raise KeyError(str(unknown("key of this workload", key, keys)))
-        return keys[key].value
+        return value_of(keys[key])
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self.keys())
@@ -68,7 +85,9 @@ class Workload:
         return Workload(self._name, self._text, self._requests, settings)
 
     def toml(self) -> str:
-        """A workload file that makes the same requests."""
+        """A workload file that makes the same requests; :func:`requests` have none."""
+        if self._requests is not None:
+            raise ConfigError(f"{self._name}: requests of columns have no workload file")
         return self._plan.workload_toml()
 
     def _full_name(self, name: str) -> str:
@@ -88,16 +107,21 @@ class Workload:
         """Whether a command can name it."""
         return self._text is None and self._requests is None
 
+    def _phases(self) -> Any:
+        """What its phases and streams are, whatever it is called."""
+        phases = json.loads(self._plan.workload_json())
+        for stream in (stream for phase in phases for stream in phase["streams"]):
+            if stream["origin"] not in _FILES:
+                del stream["from"]
+        return phases
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Workload):
             return NotImplemented
-        same = self._plan.workload_json() == other._plan.workload_json()
-        if self._requests is None or other._requests is None:
-            return same and self._requests is other._requests and self._name == other._name
-        return same and self._requests == other._requests
+        return self._requests == other._requests and self._phases() == other._phases()
 
     def __hash__(self) -> int:
-        return hash((self._name, self._plan.workload_json()))
+        return hash(json.dumps(self._phases(), sort_keys=True))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Workload, (self._name, self._text, self._requests, self._settings)
@@ -114,7 +138,8 @@ def workload(name: Union[str, os.PathLike[str]], **keys: Any) -> Workload:
     ----------
     name
         The name of a built-in workload (:func:`workloads` lists them), the path of a workload file
-        or of a trace, or the text of a workload file.
+        or of a trace, or the text of a workload file: a ``str`` of several lines, or with a "="
+        that is no path.
     **keys
         Values of keys, as for :func:`flashyard.device`: ``depth=32`` is ``stream.depth``,
         ``requests=1_000_000`` is ``pattern.requests`` of a pattern.
@@ -124,14 +149,8 @@ def workload(name: Union[str, os.PathLike[str]], **keys: Any) -> Workload:
     ConfigError
         Where there is no such workload or key.
     """
-    given = os.fspath(name)
-    if "\n" in given or "=" in given:
-        found = Workload("workload", given)
-    elif given.lower().endswith(".toml") and os.path.exists(given):
-        with open(given, encoding="utf-8") as file:
-            found = Workload(given, file.read())
-    else:
-        found = Workload(given)
+    named, text = given_as(name, "workload")
+    found = Workload(named, text)
     return found.replace(**keys) if keys else found
 
 
@@ -164,10 +183,6 @@ def trace(
     return found.replace(**keys) if keys else found
 
 
-#: Columns of requests.
-_COLUMNS = ("at_ns", "op", "offset", "nbytes", "stream", "flags")
-
-
 def requests(
     table: Any = None,
     *,
@@ -184,8 +199,8 @@ def requests(
     Parameters
     ----------
     table
-        A table with these columns by name (pandas, Polars, pyarrow, a dict); columns that are
-        given beside it come in their place.
+        A table with these columns by name (pandas, Polars, pyarrow, DuckDB, a dict, an array of
+        NumPy with fields); columns that are given beside it come in their place.
     at_ns
         Arrivals in nanoseconds from the start, in order.
     op
@@ -201,12 +216,13 @@ def requests(
         What reports call the workload.
 
     A column is an array of NumPy, a column of any Arrow package, a list, or one value for all
-    requests.
+    requests. Numbers are whole, also where their type is one of floating point.
 
     Raises
     ------
     ConfigError
-        Where a value cannot be; the message has the number of the request.
+        Where a column or a value cannot be. The message names the column and, of a column of many
+        values, the request, counted from 0.
     """
     given = {
         "at_ns": at_ns,
@@ -216,50 +232,8 @@ def requests(
         "stream": stream,
         "flags": flags,
     }
-    made = _core.Requests(**_columns(table, given))
+    made = _core.Requests(**columns_of(table, given))
     return Workload(name, None, made)
-
-
-def _columns(table: Any, given: dict[str, Any]) -> dict[str, Any]:
-    if table is not None:
-        names = set(getattr(table, "column_names", None) or getattr(table, "columns", table))
-        for column in _COLUMNS:
-            if given[column] is None and column in names:
-                given[column] = table[column]
-    missing = [column for column in ("at_ns", "op", "offset", "nbytes") if given[column] is None]
-    if missing:
-        raise unknown("column; it is needed", missing[0], ())
-    return {column: _column(values) for column, values in given.items() if values is not None}
-
-
-def _column(values: Any) -> Any:
-    """A column as the Rust half takes it."""
-    if isinstance(values, (str, int)):
-        return values
-    if hasattr(values, "iloc"):  # a column of pandas, which may not have pyarrow
-        values = values.to_numpy()
-    elif hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__"):
-        return values
-    if hasattr(values, "dtype") and values.dtype.kind in "OUST":
-        values = values.tolist()
-    try:
-        view = memoryview(values)
-    except TypeError:
-        pass
-    else:
-        return view.format, view.tobytes()
-    return _list(values)
-
-
-def _list(values: Iterable[Any]) -> Any:
-    listed = list(values)
-    if all(isinstance(value, str) for value in listed):
-        return listed
-    try:
-        numbers = array.array("q", listed)
-    except OverflowError:
-        numbers = array.array("Q", listed)
-    return numbers.typecode, numbers.tobytes()
 
 
 def workloads() -> dict[str, str]:

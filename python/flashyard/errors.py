@@ -29,8 +29,33 @@ def _problem(place: str, what: str) -> Problem:
     return Problem(place, named.group(1) if named else "", what)
 
 
+#: Options of the command, as messages name them, and what stands for them in Python.
+_OPTIONS = (
+    (re.compile(r"--set (?=\S)"), ""),
+    (re.compile(r"--memory (\d+)"), r"memory_mib=\1"),
+    (re.compile(r"--memory\b"), "memory_mib"),
+    (re.compile(r"--request (\d+)"), r"request=\1"),
+    (re.compile(r"--by stream\b"), "by_stream"),
+    (re.compile(r"--key (\S+):"), r"keys: \1:"),
+    (re.compile(r"--key\b"), "keys"),
+    (re.compile(r"--(check|seed)\b"), r"\1"),
+    (re.compile(r", or --settle first"), ", or add a phase that is not measured"),
+)
+
+
+def in_python(text: str) -> str:
+    """A message of the command in words of this package."""
+    if "--" in text:
+        for option, word in _OPTIONS:
+            text = option.sub(word, text)
+    return text
+
+
 class FlashyardError(Exception):
     """The base of all exceptions of this package."""
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(in_python(text))
 
 
 class ConfigError(FlashyardError, ValueError):
@@ -42,8 +67,8 @@ class ConfigError(FlashyardError, ValueError):
     def __init__(self, text: str, problems: Sequence[tuple[str, str]] = ()) -> None:
         super().__init__(text)
         self._given = tuple(problems)
-        found = [_problem(place, what) for place, what in problems]
-        self.problems = tuple(found) or (_problem("", text),)
+        found = [_problem(place, in_python(what)) for place, what in problems]
+        self.problems = tuple(found) or (_problem("", str(self)),)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (str(self), self._given)

@@ -31,8 +31,8 @@ except ImportError as error:
     raise ImportError("plots need matplotlib: pip install flashyard[plot]") from error
 
 from . import _figure, _plotted
-from ._figure import Axes, style
-from ._keys import unknown
+from ._figure import Axes, Drawn, style
+from ._keys import listed, unknown
 from ._plotted import CLASSES, Results
 from ._run import Result
 
@@ -44,13 +44,16 @@ _WIDE = 20
 #: Most names in a legend inside axes.
 _INSIDE = 4
 
+#: Letters of the longest name in a legend inside axes.
+_LONG = 22
+
 #: The width of a box in a legend, in units of the size of its text.
 _BOX_EM = 1.5
 
 
 def cdf(
     results: Results, op: str = "all", *, tail: bool = False, ax: Optional[Axes] = None
-) -> Axes:
+) -> Drawn:
     """The distribution of latencies: which share of the requests takes at most so long.
 
     A result with a request log (``run(..., log=True)``) has a step for every request whose latency
@@ -82,7 +85,7 @@ def cdf(
     ConfigError
         Where there is no such class.
     ValueError
-        Where a result has no request of the class.
+        Where a result has no request of the class, or only one with ``tail``.
 
     Examples
     --------
@@ -93,7 +96,11 @@ def cdf(
     curves = {
         name: _plotted.curve(name, result, op) for name, result in _plotted.named(results).items()
     }
-    many = len(curves) > _INSIDE
+    if tail:
+        for name, found in curves.items():
+            if found.total < 2:
+                raise ValueError(f"{name}: only one of its {CLASSES[op]} counts; a tail needs two")
+    many = len(curves) > _INSIDE or len(curves) > 1 and max(map(len, curves)) > _LONG
     with style():
         axes = _own(ax, 2.2 + (_figure.legend_in(list(curves)) if many else 0))
         for number, (name, found) in enumerate(curves.items()):
@@ -101,6 +108,7 @@ def cdf(
         us = np.concatenate([found.us for found in curves.values()])
         if us.min() > 0 and (tail or us.max() / us.min() > _WIDE):
             axes.set_xscale("log")
+            _figure.scale_powers(axes.xaxis)
         axes.set_xlabel(f"latency ({_figure.US})")
         if tail:
             _tail_axis(axes, op, max(found.total for found in curves.values()))
@@ -115,20 +123,22 @@ def cdf(
     return axes
 
 
-def _own(ax: Optional[Axes], height_in: float) -> Axes:
+def _own(ax: Optional[Axes], height_in: float) -> Drawn:
     return _figure.own_axes(ax, height_in)
 
 
 def _curve(axes: Axes, number: int, name: str, found: _plotted.Curve, tail: bool) -> None:
     us, shares = _plotted.steps(found, tail)
     look = _figure.look(number)
+    # One latency of all requests has no line in a plot of the tail.
+    is_line = found.is_exact and (len(found.us) > 1 or not tail)
     axes.plot(
         us,
         shares,
         color=look.colour,
         linestyle=look.dashes,
         drawstyle="steps-post" if found.is_exact else "default",
-        marker="" if found.is_exact else look.marker,
+        marker="" if is_line else look.marker,
         label=name,
     )
 
@@ -136,6 +146,7 @@ def _curve(axes: Axes, number: int, name: str, found: _plotted.Curve, tail: bool
 def _tail_axis(axes: Axes, op: str, count: int) -> None:
     axes.set_yscale("log")
     axes.set_ylim(0.7 / count, 1.4)
+    _figure.scale_powers(axes.yaxis)
     axes.set_ylabel(f"share of slower {CLASSES[op]}")
     shares = {"p50": 0.5, "p90": 0.1, "p99": 0.01, "p99.9": 1e-3, "p99.99": 1e-4, "p99.999": 1e-5}
     for name, share in shares.items():
@@ -177,7 +188,7 @@ _PARTS: dict[str, tuple[str, str, str]] = {
 _OTHERS = ("others", "#DDDDDD", "")
 
 
-def parts(results: Results, op: str = "read", *, ax: Optional[Axes] = None) -> Axes:
+def parts(results: Results, op: str = "read", *, ax: Optional[Axes] = None) -> Drawn:
     """What the mean latency is made of: a bar for each result, with a piece for each part.
 
     The pieces of a bar add up to the mean latency. Hatched parts are waits for something else;
@@ -245,8 +256,16 @@ def parts(results: Results, op: str = "read", *, ax: Optional[Axes] = None) -> A
         axes.set_xlabel(f"mean latency of {CLASSES[op]} ({_figure.US})")
         axes.tick_params(axis="y", length=0)
         _figure.light_grid(axes, "x")
-        _figure.legend_above(axes, pieces, ax is not None, _BOX_EM)
+        _row_legend(axes, pieces, ax is not None)
     return axes
+
+
+def _row_legend(axes: Axes, handles: Sequence[Any], given: bool) -> None:
+    """The legend of a plot with rows, which reach from one side to the other."""
+    if given:
+        _figure.legend_over_rows(axes, handles, _BOX_EM)
+    else:
+        _figure.legend_above(axes, handles, False, _BOX_EM)
 
 
 def _is_large(part: str, bar: dict[str, float]) -> bool:
@@ -280,10 +299,12 @@ _SERIES: dict[str, tuple[str, bool, tuple[tuple[str, str, float], ...]]] = {
 #: Columns of a bin that are amounts, which are shown a second.
 _AMOUNTS = ("bytes", "programs", "reads", "writes", "trims", "flushes", "erases")
 
+_USUAL = ("throughput", "latency", "write_amplification", "free_blocks")
+
 
 def series(
     result: Result,
-    columns: Sequence[str] = ("throughput", "latency", "write_amplification", "free_blocks"),
+    columns: Union[str, Iterable[str]] = _USUAL,
 ) -> matplotlib.figure.Figure:
     """What happened over time: small axes, one above the other, with one time axis.
 
@@ -292,8 +313,9 @@ def series(
     result
         A run with a time series (``run(..., series_ms=10)``).
     columns
-        What to show, from top to bottom: "throughput" (reads and writes, MB/s), "latency",
-        "read_latency", "write_latency" (mean and greatest in each bin, microseconds, logarithmic),
+        What to show, from top to bottom, or one of them: "throughput" (reads and writes, MB/s),
+        "latency", "read_latency", "write_latency" (mean and greatest in each bin, microseconds,
+        logarithmic),
         "write_amplification", "free_blocks", "power" (mW), or any column of ``result.series``.
         Columns of amounts (requests, bytes, programs, erases) are shown a second.
 
@@ -314,6 +336,7 @@ def series(
     if result.series is None:
         raise ValueError("the run has no time series: run it with series_ms=")
     bins = _plotted.Bins(result.series)
+    columns = listed("columns", columns)
     if not columns:
         raise ValueError("there is no column to plot")
     known = [*_SERIES, *result.series.column_names]
@@ -361,6 +384,7 @@ def _panel(axes: Axes, name: str, bins: _plotted.Bins, times: _plotted.Floats) -
         top = max(top, float(finite.max())) if len(finite) else top
     if by_powers:
         axes.set_yscale("log")
+        _figure.scale_powers(axes.yaxis)
     elif top > 0:
         axes.set_ylim(0, 1.1 * top)
     if not by_powers:
@@ -374,7 +398,7 @@ def _panel(axes: Axes, name: str, bins: _plotted.Bins, times: _plotted.Floats) -
 
 def sweep(
     t: Any, x: str, y: str, hue: Optional[str] = None, *, ax: Optional[Axes] = None
-) -> Axes:
+) -> Drawn:
     """A figure of a sweep against a key: means over seeds with their 95 % confidence intervals.
 
     Parameters
@@ -519,10 +543,10 @@ def timeline(
     result: Result,
     t0_us: float,
     t1_us: float,
-    dies: Optional[Iterable[int]] = None,
+    dies: Union[None, int, Iterable[int]] = None,
     *,
     ax: Optional[Axes] = None,
-) -> Axes:
+) -> Drawn:
     """What dies do between two instants: a row for each die, a bar for each operation.
 
     The colour says what an operation is for; reads are pale, programs full and erases hatched. An
@@ -537,7 +561,8 @@ def timeline(
         Where the plot begins and ends, in microseconds from the start of the run. Operations that
         lie across an end are cut there.
     dies
-        The numbers of the dies, from top to bottom; all that do something if none are given.
+        The numbers of the dies, from top to bottom, or one of them; all that do something if none
+        are given.
     ax
         Axes to draw on, in place of a new figure.
 
@@ -549,6 +574,8 @@ def timeline(
 
     Raises
     ------
+    ConfigError
+        Where the device has no such die.
     ValueError
         Where the run has no command log, or no die does anything in this time.
     """
@@ -556,19 +583,13 @@ def timeline(
         raise ValueError("the run has no command log: run it with commands=True")
     if not t0_us < t1_us:
         raise ValueError(f"the plot must end after it begins, not at {t1_us} us")
-    wanted = None if dies is None else list(dies)
+    wanted = None if dies is None else _plotted.checked_dies(result, dies)
     found = _plotted.spans(result.commands, t0_us, t1_us, wanted)
     if not found:
         raise ValueError(f"no die does anything between {t0_us} and {t1_us} us")
     rows = sorted({span.die for span in found}) if wanted is None else wanted
     row_of = {die: row for row, die in enumerate(rows)}
-    kinds = sorted({(span.purpose, span.op) for span in found if span.op in _OPS}, key=_kind_order)
-    has_breaks = any(span.op in ("suspend", "resume") for span in found)
-    handles: list[Any] = [_patch(f"{_PURPOSES[of][0]} {op}", of, op) for of, op in kinds]
-    if has_breaks:
-        handles.append(_patch("suspend, resume", "", "suspend"))
-    if any(span.suspended for span in found):
-        handles.append(matplotlib.lines.Line2D([], [], color="#444444", label="suspended"))
+    handles = _kinds_shown(found)
     labels = [str(handle.get_label()) for handle in handles]
     with style():
         axes = _own(
@@ -582,8 +603,20 @@ def timeline(
         axes.set_ylabel("die")
         _time_axis(axes, t0_us, t1_us)
         _figure.light_grid(axes, "x")
-        _figure.legend_above(axes, handles, ax is not None, _BOX_EM)
+        _row_legend(axes, handles, ax is not None)
     return axes
+
+
+def _kinds_shown(found: Sequence[_plotted.Spans]) -> list[Any]:
+    """What a legend has of operations."""
+    kinds = sorted({(span.purpose, span.op) for span in found if span.op in _OPS}, key=_kind_order)
+    has_breaks = any(span.op in ("suspend", "resume") for span in found)
+    handles: list[Any] = [_patch(f"{_PURPOSES[of][0]} {op}", of, op) for of, op in kinds]
+    if has_breaks:
+        handles.append(_patch("suspend, resume", "", "suspend"))
+    if any(span.suspended for span in found):
+        handles.append(matplotlib.lines.Line2D([], [], color="#444444", label="suspended"))
+    return handles
 
 
 def _time_axis(axes: Axes, t0_us: float, t1_us: float) -> None:

@@ -7,13 +7,15 @@ use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
 use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream};
 use arrow_array::types::{
-    ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, make_array};
+use arrow_array::{AnyDictionaryArray, Array, ArrayRef, make_array};
 use arrow_schema::DataType;
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyTuple};
+use std::fmt::Display;
 
 /// The whole numbers of a column; `name` is what messages call it.
 pub(crate) fn whole_numbers(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
@@ -22,8 +24,8 @@ pub(crate) fn whole_numbers(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Ve
     }
     let mut all = Vec::new();
     for array in arrays(name, given)? {
-        if array.null_count() > 0 {
-            return Err(wrong(format!("{name}: a value is missing")));
+        if let Some(row) = (0..array.len()).find(|row| array.is_null(*row)) {
+            return Err(missing(name, all.len() + row));
         }
         match array.data_type() {
             DataType::UInt64 => all.extend(array.as_primitive::<UInt64Type>().values()),
@@ -34,6 +36,11 @@ pub(crate) fn whole_numbers(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Ve
             DataType::Int16 => widen::<Int16Type>(name, &array, &mut all)?,
             DataType::UInt8 => widen::<UInt8Type>(name, &array, &mut all)?,
             DataType::Int8 => widen::<Int8Type>(name, &array, &mut all)?,
+            DataType::Float64 => widen::<Float64Type>(name, &array, &mut all)?,
+            DataType::Float32 => widen::<Float32Type>(name, &array, &mut all)?,
+            DataType::Struct(_) => {
+                return Err(wrong(format!("{name}: a column is needed, not a table")));
+            }
             other => return Err(not_whole(name, &other.to_string())),
         }
     }
@@ -44,9 +51,7 @@ pub(crate) fn whole_numbers(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Ve
 pub(crate) fn texts(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     let mut all = Vec::new();
     for array in arrays(name, given)? {
-        for row in 0..array.len() {
-            all.push(text(name, &array, row)?);
-        }
+        add_texts(name, &array, &mut all)?;
     }
     Ok(all)
 }
@@ -66,35 +71,81 @@ pub(crate) fn has_texts(name: &str, given: &Bound<'_, PyAny>) -> PyResult<bool> 
     }))
 }
 
-fn text(name: &str, array: &ArrayRef, row: usize) -> PyResult<String> {
-    if array.is_null(row) {
-        return Err(wrong(format!("{name}: a value is missing")));
-    }
-    Ok(match array.data_type() {
-        DataType::Utf8 => array.as_string::<i32>().value(row).to_string(),
-        DataType::LargeUtf8 => array.as_string::<i64>().value(row).to_string(),
-        DataType::Utf8View => array.as_string_view().value(row).to_string(),
-        DataType::Dictionary(_, _) => {
-            let coded = array.as_any_dictionary();
-            let key = coded.normalized_keys()[row];
-            return text(name, coded.values(), key);
+fn add_texts(name: &str, array: &ArrayRef, all: &mut Vec<String>) -> PyResult<()> {
+    // The words of a dictionary, of which rows have the numbers.
+    let coded = array.as_any_dictionary_opt();
+    let numbers = coded.filter(|coded| !coded.values().is_empty());
+    let numbers = numbers.map(AnyDictionaryArray::normalized_keys);
+    let words = coded.map_or(array, |coded| coded.values());
+    for row in 0..array.len() {
+        let place = numbers.as_ref().map_or(row, |numbers| numbers[row]);
+        if array.is_null(row) || words.is_null(place) {
+            return Err(missing(name, all.len()));
         }
-        other => return Err(wrong(format!("{name}: texts are needed, not {other}"))),
-    })
-}
-
-fn widen<T: ArrowPrimitiveType>(name: &str, array: &ArrayRef, all: &mut Vec<u64>) -> PyResult<()>
-where
-    T::Native: TryInto<u64> + Copy,
-{
-    for value in array.as_primitive::<T>().values() {
-        all.push((*value).try_into().map_err(|_| negative(name))?);
+        all.push(match words.data_type() {
+            DataType::Utf8 => words.as_string::<i32>().value(place).to_string(),
+            DataType::LargeUtf8 => words.as_string::<i64>().value(place).to_string(),
+            DataType::Utf8View => words.as_string_view().value(place).to_string(),
+            other => return Err(wrong(format!("{name}: texts are needed, not {other}"))),
+        });
     }
     Ok(())
 }
 
-fn negative(name: &str) -> PyErr {
-    wrong(format!("{name}: a value is negative"))
+fn widen<T: ArrowPrimitiveType>(name: &str, array: &ArrayRef, all: &mut Vec<u64>) -> PyResult<()>
+where
+    T::Native: Whole,
+{
+    for value in array.as_primitive::<T>().values() {
+        all.push(value.whole().ok_or_else(|| unfit(name, all.len(), value))?);
+    }
+    Ok(())
+}
+
+/// What may be a whole number from 0 on.
+trait Whole: Copy + Display {
+    fn whole(self) -> Option<u64>;
+}
+
+macro_rules! whole {
+    ($($of:ty)*) => {$(
+        impl Whole for $of {
+            fn whole(self) -> Option<u64> {
+                self.try_into().ok()
+            }
+        }
+    )*};
+}
+
+whole!(u64 i64 u32 i32 u16 i16 u8 i8);
+
+impl Whole for f64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is checked")]
+    fn whole(self) -> Option<u64> {
+        // 2^64 is the first number that does not fit.
+        let fits = self.fract() == 0.0 && (0.0..18_446_744_073_709_551_616.0).contains(&self);
+        fits.then_some(self as u64)
+    }
+}
+
+impl Whole for f32 {
+    fn whole(self) -> Option<u64> {
+        f64::from(self).whole()
+    }
+}
+
+fn missing(name: &str, row: usize) -> PyErr {
+    wrong(format!("request {row}: {name} is missing"))
+}
+
+/// The error of a value that is no whole number from 0 on.
+fn unfit(name: &str, row: usize, value: &dyn Display) -> PyErr {
+    let text = value.to_string();
+    if text == "NaN" {
+        return missing(name, row);
+    }
+    let what = if text.starts_with('-') { "it is negative" } else { "a whole number is needed" };
+    wrong(format!("request {row}: {name} is {text}; {what}"))
 }
 
 fn not_whole(name: &str, what: &str) -> PyErr {
@@ -105,9 +156,11 @@ fn not_whole(name: &str, what: &str) -> PyErr {
 fn of_bytes(name: &str, format: &str, bytes: &[u8]) -> PyResult<Vec<u64>> {
     macro_rules! numbers {
         ($of:ty) => {{
-            let (whole, _) = bytes.as_chunks::<{ size_of::<$of>() }>();
-            let all = whole.iter().map(|bytes| u64::try_from(<$of>::from_ne_bytes(*bytes)));
-            all.collect::<Result<Vec<u64>, _>>().map_err(|_| negative(name))
+            let (values, _) = bytes.as_chunks::<{ size_of::<$of>() }>();
+            let values = values.iter().map(|bytes| <$of>::from_ne_bytes(*bytes)).enumerate();
+            values
+                .map(|(row, value)| value.whole().ok_or_else(|| unfit(name, row, &value)))
+                .collect()
         }};
     }
     let long = size_of::<core::ffi::c_long>() == 8;
@@ -122,6 +175,8 @@ fn of_bytes(name: &str, format: &str, bytes: &[u8]) -> PyResult<Vec<u64>> {
         "h" => numbers!(i16),
         "B" | "?" => numbers!(u8),
         "b" => numbers!(i8),
+        "d" => numbers!(f64),
+        "f" => numbers!(f32),
         other => Err(not_whole(name, other)),
     }
 }
@@ -129,7 +184,7 @@ fn of_bytes(name: &str, format: &str, bytes: &[u8]) -> PyResult<Vec<u64>> {
 /// The arrays behind a capsule of Arrow: an array, or a stream of them.
 fn arrays(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
     if given.hasattr("__arrow_c_array__")? {
-        let pair = given.call_method0("__arrow_c_array__")?.cast_into::<PyTuple>()?;
+        let pair = called(name, given, "__arrow_c_array__")?.cast_into::<PyTuple>()?;
         let schema = pair.get_item(0)?.cast_into::<PyCapsule>()?;
         let array = pair.get_item(1)?.cast_into::<PyCapsule>()?;
         return Ok(vec![of_capsules(&schema, &array)?]);
@@ -138,6 +193,14 @@ fn arrays(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
         return stream(name, given);
     }
     Err(wrong(format!("{name}: a column of Arrow or of numbers is needed")))
+}
+
+/// What a method of a column gives.
+fn called<'py>(name: &str, given: &Bound<'py, PyAny>, method: &str) -> PyResult<Bound<'py, PyAny>> {
+    given.call_method0(method).map_err(|error| {
+        let is_plain = error.is_instance_of::<PyException>(given.py());
+        if is_plain { wrong(format!("{name}: {}", error.value(given.py()))) } else { error }
+    })
 }
 
 fn of_capsules(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> PyResult<ArrayRef> {
@@ -155,7 +218,7 @@ fn of_capsules(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> P
 
 /// The arrays of a stream.
 fn stream(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
-    let capsule = given.call_method0("__arrow_c_stream__")?.cast_into::<PyCapsule>()?;
+    let capsule = called(name, given, "__arrow_c_stream__")?.cast_into::<PyCapsule>()?;
     let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
     let pointer = pointer.cast::<FFI_ArrowArrayStream>();
     // SAFETY: a capsule of this name holds a stream, which is moved out of it; the capsule's

@@ -21,9 +21,30 @@ pub(crate) struct Requests(pub(crate) Arc<Vec<Request>>);
 
 /// The operation of this name.
 pub(crate) fn operation(name: &str) -> PyResult<RequestOp> {
-    RequestOp::ALL.into_iter().find(|op| op.name() == name).ok_or_else(|| {
-        wrong(format!("op: {name:?} is no operation; there are read, write, trim and flush"))
-    })
+    let unknown =
+        || wrong(format!("op: {name:?} is no operation; there are read, write, trim and flush"));
+    operation_of(name).ok_or_else(unknown)
+}
+
+fn operation_of(name: &str) -> Option<RequestOp> {
+    RequestOp::ALL.into_iter().find(|op| op.name() == name)
+}
+
+/// The operation of this number.
+fn operation_at(code: u64) -> Option<RequestOp> {
+    RequestOp::ALL.get(usize::try_from(code).ok()?).copied()
+}
+
+/// The operations of rows.
+fn each<T: Copy + std::fmt::Debug>(
+    rows: Vec<T>,
+    of: impl Fn(T) -> Option<RequestOp>,
+    known: &str,
+) -> PyResult<Values<RequestOp>> {
+    let found = rows.into_iter().enumerate().map(|(row, given)| {
+        of(given).ok_or_else(|| wrong(format!("request {row}: op is {given:?}; there are {known}")))
+    });
+    found.collect::<PyResult<_>>().map(Values::Each)
 }
 
 /// One value for all requests, or one for each.
@@ -63,20 +84,17 @@ fn operations(given: &Bound<'_, PyAny>) -> PyResult<Values<RequestOp>> {
     if let Ok(name) = given.extract::<String>() {
         return operation(&name).map(Values::All);
     }
+    if let Ok(code) = given.extract::<u64>() {
+        let unknown = || wrong(format!("op: {code}: there are 0 to 3"));
+        return operation_at(code).map(Values::All).ok_or_else(unknown);
+    }
     let names = match given.extract::<Vec<String>>() {
         Ok(names) => names,
         Err(_) if has_texts("op", given)? => texts("op", given)?,
-        Err(_) => {
-            let codes = whole_numbers("op", given)?;
-            let known =
-                |code: u64| usize::try_from(code).ok().and_then(|op| RequestOp::ALL.get(op));
-            let of = |code: u64| {
-                known(code).copied().ok_or_else(|| wrong(format!("op: {code}: there are 0 to 3")))
-            };
-            return codes.into_iter().map(of).collect::<PyResult<_>>().map(Values::Each);
-        }
+        Err(_) => return each(whole_numbers("op", given)?, operation_at, "0 to 3"),
     };
-    names.iter().map(|name| operation(name)).collect::<PyResult<_>>().map(Values::Each)
+    let names = names.iter().map(String::as_str).collect();
+    each(names, operation_of, "read, write, trim and flush")
 }
 
 /// A request from numbers as Python has them; `what` is what messages call it.

@@ -1,5 +1,6 @@
 """Devices and workloads: keys by name, immutability, pickles, errors."""
 
+import pathlib
 import pickle
 import textwrap
 from typing import Any
@@ -7,6 +8,8 @@ from typing import Any
 import pytest
 
 import flashyard as fy
+
+np = pytest.importorskip("numpy")
 
 _FIFO: dict[str, Any] = {"gc.policy": "fifo"}
 
@@ -49,6 +52,54 @@ def test_a_device_does_not_change() -> None:
     assert device.replace(capacity="32GB").capacity < device.capacity
     with pytest.raises(AttributeError):
         setattr(device, "gc", 1)
+
+
+def test_a_section_does_not_change() -> None:
+    device = fy.device("nvme-tlc")
+    with pytest.raises(AttributeError, match=r"replace\(gc__policy=\.\.\.\)"):
+        device.gc.policy = "fifo"
+    assert device.gc.policy == device["gc.policy"] == "greedy"
+
+
+@pytest.mark.parametrize(
+    ("given", "value"),
+    [
+        (0.1 + 0.2, 0.3),
+        (30 + 2 * 0.1 + 4e-15, 30.2),
+        (np.arange(30, 31, 0.1)[2], 30.2),
+        (np.geomspace(1, 1000, 4)[1], 10),
+        (np.float32(30.2), 30.2),
+        (np.array(31), 31),
+        (1234567.891, 1234567.891),
+    ],
+)
+def test_numbers_are_set_without_what_floating_point_adds(given: Any, value: float) -> None:
+    assert fy.device("nvme-tlc", nand__read_us=given)["nand.read_us"] == value
+
+
+def test_a_number_needs_no_exponent() -> None:
+    assert fy.device("nvme-tlc", buffer__idle_ms=-0.0)["buffer.idle_ms"] == 0
+    device = fy.device("nvme-tlc", metrics__bin_ms=5e-5)
+    assert device["metrics.bin_ms"] == 5e-5
+    assert device.replace(metrics__bin_ms=device["metrics.bin_ms"]) == device
+    with pytest.raises(fy.ConfigError, match=r"in steps of 0\.001"):
+        device.replace(nand__read_us=30.00012)
+
+
+def test_a_path_may_have_an_equals_sign(tmp_path: pathlib.Path) -> None:
+    folder = tmp_path / "gc=fifo"
+    folder.mkdir()
+    (folder / "d.toml").write_text('base = "toy"\n[gc]\npolicy = "fifo"\n')
+    (folder / "w.toml").write_text(fy.workload("toy-write").toml())
+    for path in (folder / "d.toml", str(folder / "d.toml")):
+        assert fy.device(path)["gc.policy"] == "fifo"
+    assert fy.device('base = "toy"') == fy.device("toy")
+    for path in (folder / "w.toml", str(folder / "w.toml")):
+        assert fy.workload(path) == fy.workload("toy-write")
+    with pytest.raises(fy.ConfigError, match="no such device preset or file"):
+        fy.device(pathlib.Path("gc=fifo"))
+    assert fy.run(folder / "d.toml", folder / "w.toml")["write.count"] == 400
+    assert fy.Session(folder / "d.toml").capacity == fy.device("toy").capacity
 
 
 def test_a_key_says_what_it_is() -> None:
@@ -100,11 +151,16 @@ def test_a_problem_of_a_file_has_its_line(tmp_path: object) -> None:
         (lambda: fy.device("nvme-tlc")["gc.polcy"], "did you mean gc.policy"),
         (lambda: fy.workload("random-reed"), "did you mean random-read"),
         (lambda: fy.workload("random-read", request=1), "did you mean requests"),
-        (lambda: fy.run("nvme-tlc", "random-read", seed=-1), "int"),
+        (lambda: fy.device("nvme-tlc").keys("gcc"), "did you mean gc?"),
+        (lambda: fy.workload("random-read").keys("patern"), "did you mean pattern?"),
+        (lambda: fy.run("nvme-tlc", "random-read", seed=-1), "seed: -1 is not between"),
+        (lambda: fy.run("nvme-tlc", "random-read", seed=2**64), "seed: 18446744073709551616 is"),
+        (lambda: fy.run("nvme-tlc", "random-read", memory_mib=-1), "memory_mib: -1 is not"),
+        (lambda: fy.run("nvme-tlc", "random-read", memory_mib=1), "insist with memory_mib="),
     ],
 )
 def test_what_is_wrong_is_said(wrong: object, says: str) -> None:
-    with pytest.raises((fy.ConfigError, KeyError, OverflowError)) as caught:
+    with pytest.raises((fy.ConfigError, KeyError, fy.SimError)) as caught:
         wrong()  # type: ignore[operator]
     assert says in str(caught.value)
 
@@ -116,11 +172,17 @@ def test_a_value_that_no_key_can_have_is_a_type_error() -> None:
 
 def test_workloads_take_keys_by_name() -> None:
     workload = fy.workload("random-read", requests=1_000, depth=7)
-    assert (workload["pattern.requests"], workload["stream.depth"]) == ("1000", "7")
+    assert (workload["pattern.requests"], workload["stream.depth"]) == (1000, 7)
+    assert (workload["pattern.access"], workload["pattern.scatter"]) == ("uniform", True)
+    assert workload["pattern.zipf_exponent"] == 0.99
     assert workload == fy.workload("random-read", **{"stream.depth": 7, "pattern.requests": 1000})
     assert workload != fy.workload("random-read")
     assert pickle.loads(pickle.dumps(workload)) == workload
-    assert fy.workload(workload.toml()).keys() == workload.keys()
+    same = fy.workload(workload.toml())
+    assert same == workload and hash(same) == hash(workload)
+    assert workload != fy.workload("random-read", requests=1_000, depth=8)
+    with pytest.raises(fy.ConfigError, match="no workload file"):
+        fy.requests(at_ns=[0], op=0, offset=0, nbytes=512).toml()
 
 
 def test_a_trace_takes_its_options(tmp_path: object) -> None:

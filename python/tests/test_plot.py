@@ -4,7 +4,7 @@ import math
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -410,6 +410,9 @@ def test_what_cannot_be_plotted_says_why(runs: dict[str, fy.Result]) -> None:
         fy.plot.timeline(result, 0, 100)
     with pytest.raises(ValueError, match="no result"):
         fy.plot.cdf([])
+    one = fy.run("toy", fy.requests(at_ns=[0], op="write", offset=0, nbytes=4096), log=True)
+    with pytest.raises(ValueError, match="only one of its requests counts; a tail needs two"):
+        fy.plot.cdf(one, tail=True)
 
 
 def test_a_timeline_that_is_empty_says_so(suspending: fy.Result) -> None:
@@ -417,6 +420,55 @@ def test_a_timeline_that_is_empty_says_so(suspending: fy.Result) -> None:
         fy.plot.timeline(suspending, 1e9, 2e9)
     with pytest.raises(ValueError, match="must end after it begins"):
         fy.plot.timeline(suspending, 5, 5)
+    with pytest.raises(fy.ConfigError, match="dies: 9999 is not between 0 and 3"):
+        fy.plot.timeline(suspending, 500, 3_500, dies=[0, 9999])
+
+
+def test_one_column_and_one_die_are_no_list(
+    runs: dict[str, fy.Result], suspending: fy.Result
+) -> None:
+    figure = fy.plot.series(runs["fifo"], "energy_pj")
+    assert [axes.get_ylabel() for axes in figure.axes] == ["energy (pJ)"]
+    axes = fy.plot.timeline(suspending, 500, 3_500, dies=3)
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["3"]
+
+
+def test_requests_of_one_latency_are_a_marker_in_a_tail() -> None:
+    same = fy.requests(at_ns=[0, 10**9], op="write", offset=0, nbytes=4096)
+    axes = fy.plot.cdf(fy.run("toy", same, log=True), tail=True)
+    assert axes.get_lines()[0].get_marker() == "o"
+
+
+def test_legends_on_given_axes_have_room(
+    runs: dict[str, fy.Result], suspending: fy.Result
+) -> None:
+    """Rows make way for the legend, which is on top of them."""
+    draws: list[Callable[[Any], Any]] = [
+        lambda axes: fy.plot.parts(runs, ax=axes),
+        lambda axes: fy.plot.timeline(suspending, 500, 3_500, range(4), ax=axes),
+    ]
+    for draw in draws:
+        with fy.plot.style():
+            figure, axes = pyplot.subplots(figsize=(3.4, 3), layout="constrained")
+            draw(axes)
+        figure.draw_without_rendering()
+        legend: Any = axes.get_legend()
+        first = axes.transData.transform((0, -0.38))[1]
+        assert legend.get_frame_on() and legend.get_window_extent().y0 >= first
+
+
+def test_ticks_of_a_narrow_logarithm_are_few_and_plain() -> None:
+    same = fy.run("nvme-tlc", fy.workload("random-read", requests=300, depth=1), series_ms=1)
+    wide = fy.run("nvme-tlc", fy.workload("random-read", requests=300, depth=8), series_ms=1)
+    for result in (same, wide):
+        figure = fy.plot.series(result, "latency")
+        figure.draw_without_rendering()
+        axis = figure.axes[0].yaxis
+        low, high = axis.get_view_interval()
+        ticks = [tick for tick in axis.get_majorticklocs() if low <= tick <= high]
+        assert 2 <= len(ticks) <= 7
+        assert not any(label.get_text() for label in axis.get_minorticklabels())
+        assert all("$" not in label.get_text() for label in axis.get_majorticklabels())
 
 
 def test_given_axes_are_drawn_on(runs: dict[str, fy.Result], swept: fy.Sweep) -> None:
@@ -432,8 +484,8 @@ def test_settings_of_matplotlib_stay_and_files_keep_text(
 ) -> None:
     before = dict(matplotlib.rcParams)
     axes = fy.plot.cdf(runs, "read")
-    _figure(axes).savefig(tmp_path / "a.pdf")
-    _figure(axes).savefig(tmp_path / "a.svg")
+    axes.figure.savefig(tmp_path / "a.pdf")
+    axes.figure.savefig(tmp_path / "a.svg")
     assert dict(matplotlib.rcParams) == before
     assert b"/CIDFontType2" in (tmp_path / "a.pdf").read_bytes()
     assert b"/Type3" not in (tmp_path / "a.pdf").read_bytes()

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from typing import Any
 
 import pytest
 
@@ -195,6 +196,65 @@ def test_compare_names_what_differs() -> None:
     assert "read.p99_us" in repr(both) and "<td>" in both._repr_html_()
     named = fy.compare({"a": results[0], "b": results[1]})
     assert named.figures["iops"] == [results[0]["iops"], results[1]["iops"]]
+
+
+def test_compare_takes_what_stands_for_results() -> None:
+    workload = fy.workload("random-read", requests=50)
+    first, second = (fy.run("embedded-2x2", workload.replace(depth=depth)) for depth in (1, 2))
+    names = ["stream.depth=1", "stream.depth=2"]
+    both = fy.compare(result for result in (first, second))
+    assert list(both) == names == list(fy.compare(both))
+    assert list(fy.compare(first)) == ["random-read"]
+    wrong: list[Any] = [3, "ab", [first, "ab"], {"a": 3}]
+    for results in wrong:
+        with pytest.raises(fy.ConfigError, match="results: "):
+            fy.compare(results)
+
+
+def test_results_are_named_by_what_tells_them_apart() -> None:
+    workload = fy.workload("random-read", requests=50)
+
+    def names(*devices: fy.Device) -> list[str]:
+        return list(fy.compare([fy.run(device, workload) for device in devices]))
+
+    nvme, sata = fy.device("nvme-tlc"), fy.device("sata-mlc")
+    assert names(nvme, sata) == ["nvme-tlc", "sata-mlc"]
+    fifo = nvme.replace(gc__policy="fifo")
+    assert names(nvme, sata, fifo) == [
+        "nvme-tlc gc.policy=greedy",
+        "sata-mlc",
+        "nvme-tlc gc.policy=fifo",
+    ]
+    assert names(nvme, nvme.replace(metrics__bin_ms=1)) == ["1: random-read", "2: random-read"]
+    small = nvme.replace(capacity="64GB")
+    assert names(small, nvme) == ["capacity=64.4831GB", "capacity=1000.22GB"]
+    seeds = fy.compare([fy.run("nvme-tlc", workload, seed=seed) for seed in (1, 2)])
+    assert list(seeds) == ["seed=1", "seed=2"]
+
+
+@pytest.mark.parametrize(
+    ("above", "says"),
+    [("P99", "p99 of"), ("p9999", "p99.99 of"), (99.9, "p99.9 of"), ("p0.01", "p0.01 of")],
+)
+def test_percentiles_are_in_hundredths(above: Any, says: str) -> None:
+    found = fy.why("embedded-2x2", fy.workload("random-read", requests=200), above=above)
+    assert found.findings[0].startswith(says)
+
+
+@pytest.mark.parametrize("above", [99.999, "p99999", 0.001, "mean", "p100", 0])
+def test_percentiles_that_are_none_are_refused(above: Any) -> None:
+    with pytest.raises(fy.ConfigError, match="above: .* in steps of 0.01"):
+        fy.why("embedded-2x2", "random-read", above=above)
+
+
+def test_messages_have_words_of_python() -> None:
+    workload = fy.workload("random-write", requests=200)
+    result = fy.run("nvme-tlc", workload)
+    assert "(state.initial=steady makes one)" in result.warnings[0]
+    with pytest.raises(fy.ConfigError, match=r"^request=1000000: "):
+        fy.why(result, request=1_000_000)
+    with pytest.raises(fy.ConfigError, match=r"^by_stream: "):
+        fy.why(result, by_stream=True)
 
 
 def test_why_explains_all_of_the_latency() -> None:

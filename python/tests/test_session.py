@@ -4,7 +4,7 @@ import json
 import random
 import signal
 import threading
-from typing import Optional
+from typing import Any, Optional
 
 import pytest
 
@@ -215,3 +215,23 @@ def test_threads_and_policies_of_a_session_do_not_wait_for_each_other() -> None:
     _written(rule.session)
     with pytest.raises(fy.SimError, match="a policy cannot ask the session that asks it"):
         rule.session.advance()
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"offset": -512}, "offset: -512 is not between"),
+        ({"nbytes": 2**64}, "nbytes: 18446744073709551616 is not between"),
+        ({"nbytes": 4096.5}, "nbytes: a whole number is needed, not 4096.5"),
+        ({"stream": 70_000}, "stream 70000: there are 0 to 65,535"),
+        ({"placement": 70_000}, "placement: 70000 is not between 0 and 65,535"),
+    ],
+)
+def test_a_number_that_cannot_be_is_named(given: dict[str, Any], says: str) -> None:
+    session = fy.Session("embedded-2x2")
+    with pytest.raises(fy.ConfigError) as caught:
+        session.submit(**{"at_ns": 0, "op": "read", "offset": 0, "nbytes": 4096, **given})
+    assert says in str(caught.value)
+    for advance in (session.advance, session.advance_to_completion, session.advance_table):
+        with pytest.raises(fy.ConfigError, match="until_ns: -1 is not between"):
+            advance(-1)

@@ -16,6 +16,7 @@ import pytest
 
 import flashyard as fy
 
+np = pytest.importorskip("numpy")
 pl = pytest.importorskip("polars")
 
 _WORKLOAD = fy.workload("mixed-70-30", requests=150)
@@ -174,13 +175,60 @@ def test_a_point_that_cannot_be_says_why() -> None:
         ({"gc.policy": ["greedyy"]}, "did you mean greedy"),
         ({"depth": [1]}, "queue.depth or stream.depth"),
         ({"gc.policy": []}, "gc.policy: there is no such value"),
-        ({"seed": [1]}, "seed"),
+        ({"gc.policy": {"greedy": 1}}, "gc.policy: a list is needed"),
+        ({"gc.policy": ["greedy", None]}, "gc.policy: a key is set to a number"),
+        ({"device": [fy.device("toy")]}, "device: points have names"),
+        ({"seed": [1]}, "use seeds="),
+        ([{"seed": 1}], "use seeds="),
+        ("gc.policy", "vary: a point is a dict"),
     ],
 )
 def test_wrong_axes_are_refused(vary: Any, says: str) -> None:
     with pytest.raises(fy.ConfigError) as caught:
         fy.sweep("embedded-2x2", _WORKLOAD, vary)
     assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("vary", "values"),
+    [
+        ({"gc.policy": "fifo"}, ["fifo"]),
+        ({"nand.read_us": "35"}, [35]),
+        ({"nand.read_us": 35}, [35]),
+        ({"nand.read_us": np.arange(30, 30.35, 0.1)}, [30, 30.1, 30.2, 30.3]),
+        ({"nand.read_us": (us for us in (30, 40))}, [30, 40]),
+        (({"gc.policy": policy} for policy in ("greedy", "fifo")), ["greedy", "fifo"]),
+    ],
+)
+def test_one_value_is_an_axis_and_iterables_are_taken(vary: Any, values: list[Any]) -> None:
+    found = fy.sweep("embedded-2x2", _WORKLOAD.replace(requests=10), vary)
+    assert found[found.keys[0]] == values
+
+
+@pytest.mark.parametrize(
+    ("seeds", "wanted"), [(np.int64(2), [1, 2]), (np.array([4, 7]), [4, 7]), ((5,), [5])]
+)
+def test_seeds_are_a_number_or_a_list(seeds: Any, wanted: list[int]) -> None:
+    workload = _WORKLOAD.replace(requests=10)
+    assert fy.sweep("embedded-2x2", workload, {}, seeds=seeds)["seed"] == wanted
+
+
+@pytest.mark.parametrize("seeds", ["12", [1.7], 1.7, [2**63], [-1], 0, ["1"]])
+def test_seeds_that_are_none_are_refused(seeds: Any) -> None:
+    with pytest.raises(fy.ConfigError, match="seeds: "):
+        fy.sweep("embedded-2x2", _WORKLOAD, {}, seeds=seeds)
+
+
+def test_a_point_that_names_what_it_starts_from_has_its_settings() -> None:
+    device = fy.device("small-full", gc__policy="fifo")
+    workload = fy.workload("random-write", requests=200)
+    own = fy.run(device, workload)
+    vary = {"device": ["small-full", "embedded-2x2"]}
+    found = fy.sweep(device, workload, vary)
+    assert found["wa"][0] == own["wa"]
+    assert found["wa"][1] == fy.run("embedded-2x2", workload)["wa"]
+    points = [{"workload": "random-write"}, {"workload": "toy-write"}]
+    assert fy.sweep("toy", workload, points)["write.count"] == [200, 400]
 
 
 def test_ctrl_c_ends_a_sweep_and_keeps_what_is_done(tmp_path: object) -> None:

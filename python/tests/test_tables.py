@@ -1,6 +1,7 @@
 """Columns from and to other packages."""
 
 import array
+import datetime
 import pickle
 from typing import Any
 
@@ -115,12 +116,33 @@ def test_a_log_is_a_workload_again() -> None:
         ({"offset": [0, 100, 0]}, "request 1: offset 100"),
         ({"nbytes": [0, 4096, 4096]}, "request 0: it has no bytes"),
         ({"nbytes": [4096, 4096]}, "nbytes: 2 values for 3 requests"),
-        ({"op": ["read", "reed", "read"]}, '"reed" is no operation'),
-        ({"op": [0, 1, 4]}, "op: 4: there are 0 to 3"),
-        ({"offset": [-512, 0, 0]}, "offset: a value is negative"),
-        ({"offset": pl.Series([0, None, 0])}, "offset: a value is missing"),
-        ({"offset": np.array([0.5, 1, 2])}, "offset: whole numbers are needed"),
-        ({"offset": pa.array([0.5, 1, 2])}, "offset: whole numbers are needed"),
+        ({"op": ["read", "reed", "read"]}, 'request 1: op is "reed"'),
+        ({"op": [0, 1, 4]}, "request 2: op is 4; there are 0 to 3"),
+        ({"op": 4}, "op: 4: there are 0 to 3"),
+        ({"op": ["read", 1, "read"]}, "request 1: op is 1; texts and numbers are mixed"),
+        ({"op": [b"read"] * 3}, "request 0: op is b'read'"),
+        ({"op": pd.Series(["read", None, "read"], dtype="category")}, "request 1: op is missing"),
+        ({"op": pa.array(["read", None, "read"]).dictionary_encode()}, "request 1: op is missing"),
+        ({"offset": -512}, "offset is -512"),
+        ({"offset": 2**64}, "offset is 18446744073709551616"),
+        ({"offset": "512"}, "offset is '512'; a whole number is needed"),
+        ({"offset": [0, -512, 0]}, "request 1: offset is -512"),
+        ({"offset": [0, 2**64, 0]}, "request 1: offset is 18446744073709551616"),
+        ({"offset": [0, None, 0]}, "request 1: offset is missing"),
+        ({"offset": [0, 0.5, 0]}, "request 1: offset is 0.5; a whole number is needed"),
+        ({"offset": [datetime.datetime(2026, 1, 1)] * 3}, "request 0: offset is datetime"),
+        ({"offset": np.array(["2026-01-01"] * 3, "M8[ns]")}, "not values of type datetime64[ns]"),
+        ({"offset": np.zeros((10, 10), dtype=int)}, "offset: a column has one dimension, not 2"),
+        ({"offset": np.array([0, 512, -512])}, "request 2: offset is -512; it is negative"),
+        ({"offset": np.array([0, 512, 0.5])}, "request 2: offset is 0.5; a whole number is needed"),
+        ({"offset": pd.Series([0, None, 0])}, "request 1: offset is missing"),
+        ({"offset": pl.Series([0, None, 0])}, "request 1: offset is missing"),
+        ({"offset": pl.Series([0.0, 512.0, 0.5])}, "request 2: offset is 0.5"),
+        ({"offset": pa.chunked_array([[0], [0, -1]])}, "request 2: offset is -1; it is negative"),
+        ({"offset": np.ma.array([0, 1, 2], mask=[0, 1, 0])}, "request 1: offset is missing"),
+        ({"offset": pl.DataFrame({"a": [1, 2, 3]})}, "offset: a column is needed, not a table"),
+        ({"offset": []}, "offset: 0 values for 3 requests"),
+        ({"table": [1, 2]}, "table: it has columns by name"),
         ({"stream": 70_000}, "stream 70000"),
         ({"flags": 9}, "flags: there are 1"),
     ],
@@ -130,6 +152,44 @@ def test_wrong_columns_are_refused(columns: dict[str, Any], says: str) -> None:
     with pytest.raises(fy.ConfigError) as caught:
         fy.requests(**{**given, **columns})
     assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "offset",
+    [
+        [0.0, 4096.0, 8192.0],
+        np.array([0, 4096, 8192], dtype=float),
+        np.array([0, 4096, 8192], dtype=">i8"),
+        np.array([0, 4096, 8192], dtype=np.float16),
+        pd.Series([0, 4096, None, 8192]).dropna(),
+        pd.Series([0, 4096, 8192], dtype="Int64"),
+        pl.Series([0.0, 4096.0, 8192.0]),
+        duckdb.sql("select 4096 * range as offset from range(3)"),
+        range(0, 8193, 4096),
+    ],
+)
+def test_whole_numbers_of_other_types_are_taken(offset: Any) -> None:
+    given = {"at_ns": 0, "op": np.uint8(0), "nbytes": np.int64(4096), "stream": np.array(0)}
+    wanted = fy.requests(at_ns=0, op="read", offset=[0, 4096, 8192], nbytes=4096)
+    assert fy.requests(offset=offset, **given) == wanted
+
+
+def test_tables_of_other_kinds_give_their_columns() -> None:
+    wanted = fy.requests(at_ns=[0, 1000], op="read", offset=[0, 512], nbytes=512)
+    rows = duckdb.sql(
+        "select range * 1000 as at_ns, 'read' as op, range * 512 as 'offset', 512 as nbytes "
+        "from range(2)"
+    )
+    assert fy.requests(rows) == wanted
+    assert fy.requests(rows.pl().lazy()) == wanted
+    assert fy.requests(pa.table(rows.pl()).to_reader()) == wanted
+    fields = [("at_ns", "i8"), ("op", "u1"), ("offset", "i8"), ("nbytes", "i8")]
+    assert fy.requests(np.array([(0, 0, 0, 512), (1000, 0, 512, 512)], dtype=fields)) == wanted
+
+
+def test_no_requests_are_a_workload() -> None:
+    none = fy.requests(at_ns=[], op=[], offset=[], nbytes=[])
+    assert fy.run("embedded-2x2", none)["all.count"] == 0
 
 
 def test_a_missing_column_is_named() -> None:
