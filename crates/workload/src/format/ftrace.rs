@@ -119,17 +119,35 @@ fn is_comment(line: &[u8]) -> bool {
     line == b"#" || starts.iter().any(|start| line.starts_with(start))
 }
 
-/// Lines between the events that say nothing of requests: comments, the lines of a stack, and what
-/// `trace-cmd report` prints of the CPUs.
-fn is_beside(line: &[u8]) -> bool {
-    let text = line.trim_ascii();
-    let starts = [&b"#"[..], b"=> ", b"<stack trace>", b"cpus=", b"version = "];
-    starts.iter().any(|start| text.starts_with(start))
+/// Whether a line says what `trace-cmd report` prints of the machine. One of many CPUs has a line
+/// for each CPU without events, before the first event.
+fn is_of_machine(text: &[u8]) -> bool {
+    text.starts_with(b"cpus=")
+        || text.starts_with(b"version = ")
         || (text.starts_with(b"CPU ") && text.ends_with(b" is empty"))
 }
 
+/// Whether a line is of a stack: a function, or the title, which may stand behind task and time.
+fn is_of_stack(text: &[u8]) -> bool {
+    let titles = [&b"<stack trace>"[..], b"<user stack trace>"];
+    text.starts_with(b"=> ")
+        || titles.iter().filter_map(|title| text.strip_suffix(*title)).any(|before| {
+            let before = before.trim_ascii_end();
+            before.is_empty() || before.ends_with(b":")
+        })
+}
+
+/// Lines between the events that say nothing of requests.
+fn is_beside(line: &[u8]) -> bool {
+    let text = line.trim_ascii();
+    text.starts_with(b"#") || is_of_stack(text) || is_of_machine(text)
+}
+
 fn recognises(line: &[u8]) -> bool {
+    let text = line.trim_ascii();
     is_comment(line.trim_ascii_end())
+        || is_of_stack(text)
+        || is_of_machine(text)
         || split(line).is_some_and(|(head, _)| {
             decimal(head.time, 9).is_ok() && head.time.contains(&b'.') && !head.event.is_empty()
         })
@@ -163,8 +181,10 @@ fn refusal(line: &[u8]) -> RowError {
         let what = format!("events were lost here, {}", quoted(text));
         return RowError { what, fix: fix.to_owned() };
     }
-    let (_, found) = split_blanks::<1>(line);
-    let what = format!("no event in {found} columns instead of 6 or more, {}", quoted(text));
+    let what = match split_blanks::<1>(line).1 {
+        found @ 0..6 => format!("{found} columns instead of 6 or more, {}", quoted(text)),
+        _ => format!("no time: and event: behind a task and its [CPU], {}", quoted(text)),
+    };
     RowError { what, fix: format!("an event is {COLUMNS}") }
 }
 
@@ -374,6 +394,10 @@ mod tests {
             "CPU 3 is empty",
             " => blk_mq_submit_bio",
             "<stack trace>",
+            "fio-2222  [000] d..2. 1234.000000: <stack trace>",
+            "fio-2222  [000] d..2. 1234.000000: <user stack trace>",
+            " =>  <00007f0e8d2ff5a7>",
+            "version = 7",
             "dd-1 [000] .... 1.0: block_plug: [dd]",
             "dd-1 [000] d... 1.0: sched_switch: prev_comm=dd prev_pid=1 ==> next_comm=x",
             ISSUE,
@@ -383,6 +407,29 @@ mod tests {
         }
         let seen = [(Event::Queue, 0), (Event::Issue, 1), (Event::Complete, 1)];
         assert_eq!(reader.passed_over(), seen);
+    }
+
+    #[test]
+    fn what_a_machine_of_many_cpus_and_stacks_print_first_is_recognised() {
+        use std::fmt::Write as _;
+        let mut text = String::from("version = 7\n");
+        for cpu in 1..24 {
+            writeln!(text, "CPU {cpu} is empty").unwrap();
+        }
+        text += "cpus=24\n";
+        let stack = "fio-2222 [000] d..2. 81.250101: <stack trace>\n".to_owned()
+            + &" => blk_mq_submit_bio\n".repeat(30);
+        for text in [format!("{text}{ROW}\n"), format!("{ROW}\n{stack}")] {
+            let input = Input::memory("t", text.as_bytes());
+            let mut trace =
+                Trace::open(input, &TraceKeys::default(), &TraceOptions::default()).unwrap();
+            assert_eq!(trace.format_name(), "ftrace");
+            assert_eq!(trace.next_request().unwrap().unwrap().first_sector, 2_048);
+            assert!(trace.next_request().unwrap().is_none());
+        }
+        for line in ["CPU 3", "cpus", "version 7", "stack trace>", "a <stack trace>"] {
+            assert!(!recognises(line.as_bytes()), "{line}");
+        }
     }
 
     #[test]
@@ -403,7 +450,9 @@ mod tests {
 
     #[test]
     fn wrong_rows_are_refused() {
-        refused(&INFO, "dd-4011 [001] d..1. 81.25", "no event in 4 columns instead of 6 or more");
+        refused(&INFO, "dd-4011 [001] d..1. 81.25", "4 columns instead of 6 or more, \"dd-4011");
+        let shown = "no time: and event: behind a task and its [CPU], \"dd-4011";
+        refused(&INFO, ROW.trim().strip_suffix(" [dd]").unwrap().replace(':', "").as_str(), shown);
         refused(&INFO, "CPU:1 [LOST 54 EVENTS]", "events were lost here, \"CPU:1 [LOST 54");
         refused(&INFO, "CPU:1 [EVENTS DROPPED]", "events were lost here");
         refused(&INFO, &ROW.replace(" [dd]", ""), "the line is cut short, it ends with");
