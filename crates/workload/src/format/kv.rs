@@ -34,7 +34,7 @@ use super::fields::{empty_request, whole};
 use super::{Event, Format, FormatInfo, Parsed, ReaderOptions, Record, RowError};
 use crate::error::quoted;
 use crate::names::Names;
-use crate::number::decimal;
+use crate::number::scientific;
 
 /// The registry entry.
 pub(super) const INFO: FormatInfo = FormatInfo {
@@ -59,8 +59,8 @@ pub(super) const INFO: FormatInfo = FormatInfo {
 const COLUMNS: &str = "time, operation, key, bytes, perhaps tier and phase, between commas behind \
                        a header or as members of JSON";
 
-const TIME_FIX: &str = "times are whole or decimal numbers of the unit that the column names, of \
-                        seconds if none, up to 2^64 ns";
+const TIME_FIX: &str = "times are whole or decimal numbers, with or without an exponent, of the \
+                        unit that the column names, of seconds if none, up to 2^64 ns";
 
 #[derive(Debug)]
 struct Kv {
@@ -148,9 +148,14 @@ impl Kv {
         let op = Op::of(op).ok_or_else(|| RowError::op(op, Op::ALLOWED))?;
         let (time, digits) = row.time.unzip();
         let (time, digits) = (needed("time", time)?, digits.unwrap_or(0));
-        self.time_ns = decimal(time, digits)
+        self.time_ns = scientific(time, digits)
             .map_err(|error| RowError::number("time", time, error, TIME_FIX))?;
         let key = needed("key", row.key)?;
+        if key.is_empty() {
+            let fix = "every row names its object: give the key, or leave such rows out with \
+                       trace.bad_rows = \"skip\"";
+            return Err(RowError { what: "key is empty or null".to_owned(), fix: fix.to_owned() });
+        }
         if let Some(tier) = row.tier {
             let on_device = is_on_device(tier).ok_or_else(|| RowError {
                 what: format!("the tier is not known, {}", quoted(tier)),

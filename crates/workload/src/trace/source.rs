@@ -197,9 +197,13 @@ fn others(events: &[Event], chosen: Event) -> Vec<Event> {
     events.iter().copied().filter(|event| *event != chosen).collect()
 }
 
-/// The error of the first line: names of columns are a header that the format does not know.
+/// The error of the first line: names of columns are a header that the format does not know. A line
+/// of JSON has names and is none.
 #[cold]
 fn of_first(mut error: RowError, line: &[u8]) -> RowError {
+    if line.trim_ascii_start().starts_with(b"{") {
+        return error;
+    }
     let words = line.split(|byte| b",;|".contains(byte) || byte.is_ascii_whitespace());
     let mut words = words.filter(|word| !word.is_empty()).peekable();
     let names = |word: &[u8]| word.iter().any(u8::is_ascii_alphabetic);

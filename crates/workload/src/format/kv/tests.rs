@@ -210,6 +210,39 @@ fn wrong_rows_are_refused() {
 }
 
 #[test]
+fn times_may_have_exponents_and_lines_of_json_are_no_headers() {
+    let lines = "{\"time\":1e-05,\"op\":\"put\",\"key\":\"a\",\"bytes\":4096}\n\
+                 {\"time_ms\":2.5E3,\"op\":\"get\",\"key\":\"a\"}\n";
+    let open = |text: &str| {
+        let keys = TraceKeys { rebase: false, ..TraceKeys::default() };
+        Trace::open(Input::memory("t", text.as_bytes()), &keys, &TraceOptions::default()).unwrap()
+    };
+    let mut trace = open(lines);
+    let times = std::iter::from_fn(|| trace.next_request().unwrap()).map(|r| r.arrival.as_ns());
+    assert_eq!(times.collect::<Vec<_>>(), [10_000, 2_500_000_000]);
+    let wrong = lines.replace("1e-05", "e-05");
+    assert_eq!(
+        open(&wrong).next_request().unwrap_err().to_string(),
+        format!("t:1: time is not a number, \"e-05\"; {TIME_FIX}")
+    );
+}
+
+#[test]
+fn rows_without_a_key_are_refused() {
+    let mut reader = reader(&options(80, false));
+    let reader = &mut *reader;
+    check(reader, HEADER, &[]);
+    for row in ["0,put,,4096", "0,get, ,", "0,delete,,"] {
+        refused(reader, row, "key is empty or null");
+    }
+    refused(reader, r#"{"time":0,"op":"put","key":null,"bytes":4096}"#, "key is empty or null");
+    refused(reader, r#"{"time":0,"op":"put","key":"","bytes":4096}"#, "key is empty or null");
+    let named = r#"{"time":0,"op":"put","key":"null","bytes":4096}"#;
+    check(reader, named, &[(0, Write, 0, 8)]);
+    check(reader, "1,get,null,", &[(1_000_000_000, Read, 0, 8)]);
+}
+
+#[test]
 fn messages_name_the_line_and_rows_may_be_left_out() {
     let text = format!("{HEADER}\n0,put,a,4096\n1,put,b,4096\n2,get,b,\n3,get,a,\n");
     let trace = |keys: TraceKeys| {
