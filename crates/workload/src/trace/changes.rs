@@ -5,6 +5,7 @@ use super::epochs::Epochs;
 use super::{Event, TimeOrder, TraceKeys};
 use crate::SourceStats;
 use crate::error::readable_ns;
+use crate::words::{counted, either};
 
 /// Runs of the clock that a note lists.
 const RUNS_SHOWN: usize = 4;
@@ -131,10 +132,16 @@ pub(super) fn order_notes(
     let joined = epochs.filter(|epochs| epochs.count() > 1);
     let mut notes: Vec<String> =
         joined.map(|epochs| joined_note(keys, epochs)).into_iter().collect();
-    if keys.time_order != TimeOrder::Error && stats.steps_back > 0 {
+    let rows = stats.steps_back;
+    if keys.time_order != TimeOrder::Error && rows > 0 {
         notes.push(format!(
-            "{} rows are earlier than the row before them, by at most {}: sorted",
-            stats.steps_back,
+            "{} {}, by at most {}: sorted",
+            counted(rows, "row"),
+            either(
+                rows,
+                "is earlier than the row before it",
+                "are earlier than the row before them"
+            ),
             readable_ns(stats.max_back_ns)
         ));
     }

@@ -180,6 +180,30 @@ impl Source {
         }
     }
 
+    /// What the format says of its rows, a sentence each.
+    pub(super) fn notes(&self) -> Vec<String> {
+        match self {
+            Self::Text { format, .. } | Self::Blktrace { format, .. } => format.notes(),
+            Self::Binary(_) => Vec::new(),
+        }
+    }
+
+    /// How many of the rows that are no requests these notes tell of.
+    pub(super) fn noted_rows(&self) -> u64 {
+        match self {
+            Self::Text { format, .. } | Self::Blktrace { format, .. } => format.noted_rows(),
+            Self::Binary(_) => 0,
+        }
+    }
+
+    /// What a row stands in.
+    pub(super) const fn row_word(&self) -> &'static str {
+        match self {
+            Self::Text { .. } => "line",
+            Self::Binary(_) | Self::Blktrace { .. } => "record",
+        }
+    }
+
     /// An error in a row that was read earlier.
     pub(super) fn error_at(&self, line: u64, what: String, fix: String) -> WorkloadError {
         let file = self.name().to_owned();

@@ -15,6 +15,7 @@ use super::{Format, FormatInfo, Parsed, ReaderOptions, Record, RowError};
 use crate::error::WorkloadError;
 use crate::format::Event;
 use crate::lines::Lines;
+use crate::words::counted;
 
 /// The registry entry.
 pub const INFO: FormatInfo = FormatInfo {
@@ -331,7 +332,8 @@ impl Records {
         let number = self.number;
         for (who, count) in [("end", Some(u64_at(&end, 0))), ("header", self.stated)] {
             if let Some(count) = count.filter(|&count| count != number) {
-                let what = format!("its {who} says {count} records, and it has {number}");
+                let said = counted(count, "record");
+                let what = format!("its {who} says {said}, and it has {number}");
                 return Err(self.refuse(what, CUT_FIX));
             }
         }

@@ -186,6 +186,12 @@ fn the_example_has_the_requests_that_it_says() {
     assert_eq!(next(), Some((768, Read, 64)));
     assert_eq!(next(), None);
     assert_eq!(trace.stream_names(), ["259,0"]);
+    assert_eq!(trace.notes()[0], "2 records hold no request of the chosen event");
+    assert_eq!(
+        message(&INFO.example.as_bytes()[..64]),
+        "t: there are no requests in it, but 1 record of something else and 0 that cannot be read; \
+         choose another trace.event or trace.format"
+    );
 }
 
 #[test]
@@ -232,6 +238,8 @@ fn damage_is_named_by_record() {
     let mut skipping = trace("", &[&odd[..], &good].concat(), keys).unwrap();
     assert!(skipping.next_request().unwrap().is_some());
     assert_eq!(skipping.stats().bad_rows, 1);
+    let notes = skipping.notes();
+    assert!(notes[0].starts_with("1 row cannot be read and was left out, first t:record 1: "));
 }
 
 #[test]
