@@ -29,12 +29,13 @@ mod objects;
 use flashyard_core::request::Flags;
 
 use self::columns::{Fault, Header, Op, Roles, is_on_device, json_row, recognises};
-use self::objects::{Objects, Piece, Refused};
+use self::objects::{Evicted, Objects, Piece, Refused};
 use super::fields::{empty_request, whole};
 use super::{Event, Format, FormatInfo, Parsed, ReaderOptions, Record, RowError};
 use crate::error::quoted;
 use crate::names::Names;
 use crate::number::scientific;
+use crate::words::{counted, either, was};
 
 /// The registry entry.
 pub(super) const INFO: FormatInfo = FormatInfo {
@@ -62,12 +63,23 @@ const COLUMNS: &str = "time, operation, key, bytes, perhaps tier and phase, betw
 const TIME_FIX: &str = "times are whole or decimal numbers, with or without an exponent, of the \
                         unit that the column names, of seconds if none, up to 2^64 ns";
 
+/// Rows that ask nothing of the device.
+#[derive(Clone, Copy, Debug, Default)]
+struct Passed {
+    /// Of a tier of memory.
+    in_memory: u64,
+    /// Of an object that is not there, where it may have been evicted.
+    gets: u64,
+    deletes: u64,
+}
+
 #[derive(Debug)]
 struct Kv {
     header: Option<Header>,
     objects: Objects,
     evicts: bool,
     by_tier: bool,
+    passed: Passed,
     /// Whether the column of streams was named, so that it has to be there.
     split_is_named: bool,
     names: Names,
@@ -83,6 +95,7 @@ fn reader(options: &ReaderOptions<'_>) -> Box<dyn Format> {
         header: None,
         objects: Objects::new(&options.objects),
         evicts: options.objects.evicts,
+        passed: Passed::default(),
         by_tier: options.split == Some("tier"),
         split_is_named: options.split.is_some(),
         names: Names::default(),
@@ -165,6 +178,7 @@ impl Kv {
                     .to_owned(),
             })?;
             if !on_device {
+                self.passed.in_memory += 1;
                 return Ok(Parsed::Other);
             }
         }
@@ -179,7 +193,13 @@ impl Kv {
         };
         match done {
             Ok(()) => {}
-            Err(Refused::Unknown) if self.evicts => return Ok(Parsed::Other),
+            Err(Refused::Unknown) if self.evicts => {
+                match op {
+                    Op::Get => self.passed.gets += 1,
+                    Op::Put | Op::Delete => self.passed.deletes += 1,
+                }
+                return Ok(Parsed::Other);
+            }
             Err(refused) => return Err(refusal(refused, key, stated.unwrap_or(0))),
         }
         self.stream = self.stream(row)?;
@@ -244,6 +264,34 @@ impl Format for Kv {
         self.given += 1;
         let (time_ns, stream, flags) = (self.time_ns, self.stream, Flags::NONE);
         Some(Record { time_ns, first_sector, sectors, stream, op, flags })
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let Passed { in_memory, gets, deletes } = self.passed;
+        let Evicted { objects, bytes } = self.objects.evicted();
+        let mut notes = Vec::new();
+        let mut note = |count: u64, text: String| {
+            if count > 0 {
+                notes.push(text);
+            }
+        };
+        let are = either(in_memory, "is of a tier", "are of tiers");
+        note(in_memory, format!("{} {are} of memory", counted(in_memory, "row")));
+        let why = |count| {
+            let objects = either(count, "the object was", "their objects were");
+            format!("missed: {objects} never put or no longer there")
+        };
+        note(gets, format!("{} {}", counted(gets, "get"), why(gets)));
+        note(deletes, format!("{} {}", counted(deletes, "delete"), why(deletes)));
+        let (size, were) = (counted(bytes, "byte"), was(objects));
+        let text = format!("{}, {size} in all, {were} evicted", counted(objects, "object"));
+        note(objects, text + " to make room");
+        notes
+    }
+
+    fn noted_rows(&self) -> u64 {
+        let Passed { in_memory, gets, deletes } = self.passed;
+        in_memory + gets + deletes
     }
 
     fn stream_names(&self) -> Vec<String> {

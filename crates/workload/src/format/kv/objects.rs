@@ -56,6 +56,14 @@ pub(super) struct Objects {
     /// The names by the number of the last put; kept only where the oldest make room.
     by_age: BTreeMap<u64, Box<[u8]>>,
     puts: u64,
+    evicted: Evicted,
+}
+
+/// What made room for others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Evicted {
+    pub(super) objects: u64,
+    pub(super) bytes: u64,
 }
 
 impl Objects {
@@ -68,7 +76,13 @@ impl Objects {
             by_key: BTreeMap::new(),
             by_age: BTreeMap::new(),
             puts: 0,
+            evicted: Evicted::default(),
         }
+    }
+
+    /// What made room for others so far.
+    pub(super) const fn evicted(&self) -> Evicted {
+        self.evicted
     }
 
     /// Writes an object of this size: in place where one of this name and size is there; otherwise
@@ -103,7 +117,9 @@ impl Objects {
             }
             let (_, oldest) = self.by_age.first_key_value().expect("an empty device has room");
             let oldest = oldest.clone();
-            self.remove(&oldest, out);
+            let bytes = self.remove(&oldest, out);
+            self.evicted.objects += 1;
+            self.evicted.bytes = self.evicted.bytes.saturating_add(bytes);
         };
         self.by_key.insert(key.into(), Object { bytes, age, extents });
         if self.evicts {
@@ -141,15 +157,15 @@ impl Objects {
         units * self.unit_sectors * u64::from(SECTOR_BYTES)
     }
 
-    /// Removes an object, if it is there.
-    fn remove(&mut self, key: &[u8], out: &mut Vec<Piece>) {
+    /// Removes an object, if it is there, and returns its size.
+    fn remove(&mut self, key: &[u8], out: &mut Vec<Piece>) -> u64 {
         self.pieces(RequestOp::Trim, key, out);
-        if let Some(object) = self.by_key.remove(key) {
-            self.by_age.remove(&object.age);
-            for extent in object.extents {
-                self.extents.give(extent);
-            }
+        let Some(object) = self.by_key.remove(key) else { return 0 };
+        self.by_age.remove(&object.age);
+        for extent in object.extents {
+            self.extents.give(extent);
         }
+        object.bytes
     }
 
     /// The requests that reach an object, if it is there, a request for each extent: the sectors of

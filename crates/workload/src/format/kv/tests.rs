@@ -266,8 +266,38 @@ fn messages_name_the_line_and_rows_may_be_left_out() {
     let (ops, stats) =
         all(TraceKeys { object_full: ObjectFull::EvictOldest, ..Default::default() });
     assert_eq!(ops, [(Write, 0), (Trim, 0), (Write, 0), (Read, 0)]);
-    // The header and the miss.
+    // The header and the miss, which is the get of b.
     assert_eq!((stats.requests, stats.other_rows), (4, 2));
+}
+
+#[test]
+fn misses_evictions_and_rows_of_memory_are_counted_apart() {
+    let text = format!(
+        "{HEADER},tier\n0,put,a,4096,ssd\n1,put,b,4096,ssd\n2,put,c,5000,ssd\n3,get,a,,ssd\n\
+         3,get,x,,ssd\n4,delete,a,,ssd\n5,get,c,,gpu\n6,get,c,,ssd\n"
+    );
+    let open = |text: &str, object_full| {
+        let keys = TraceKeys { object_full, ..TraceKeys::default() };
+        let options = TraceOptions { capacity_sectors: Some(16), ..TraceOptions::default() };
+        let mut trace =
+            Trace::open(Input::memory("t", text.as_bytes()), &keys, &options).unwrap();
+        while trace.next_request().unwrap().is_some() {}
+        trace
+    };
+    let trace = open(&text, ObjectFull::EvictOldest);
+    assert_eq!(
+        trace.notes(),
+        [
+            "1 line is a header",
+            "1 row is of a tier of memory",
+            "2 gets missed: their objects were never put or no longer there",
+            "1 delete missed: the object was never put or no longer there",
+            "2 objects, 8192 bytes in all, were evicted to make room",
+        ]
+    );
+    assert_eq!(trace.stats().other_rows, 5);
+    let plain = open(&text[..text.find("1,put").unwrap()], ObjectFull::Error);
+    assert_eq!(plain.notes(), ["1 line is a header"]);
 }
 
 #[test]
