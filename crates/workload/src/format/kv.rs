@@ -25,6 +25,7 @@ mod columns;
 mod extents;
 mod json;
 mod objects;
+mod tree;
 
 use flashyard_core::request::Flags;
 
