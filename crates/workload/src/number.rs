@@ -133,11 +133,12 @@ pub(crate) fn scientific(text: &[u8], digits: u32) -> Result<u64, NumberError> {
     if power.is_empty() || !power.iter().all(u8::is_ascii_digit) {
         return Err(NumberError::NotANumber);
     }
-    // A text is shorter than 2^32 bytes: larger exponents are alike.
-    let power = integer(power).unwrap_or(u64::MAX).min(1 << 32).cast_signed();
+    // Exponents that do not fit are as good as the largest.
+    let power = integer(power).unwrap_or(u64::MAX);
     let whole = mantissa.iter().position(|&byte| byte == b'.').unwrap_or(mantissa.len());
     // How many digits stand before the point once it has moved.
-    let kept = whole as i64 + i64::from(digits) + if back { -power } else { power };
+    let places = whole as u64 + u64::from(digits);
+    let kept = if back { places.saturating_sub(power) } else { places.saturating_add(power) };
     let mut figures = mantissa.iter().filter(|&&byte| byte != b'.');
     let (mut value, mut place) = (0_u64, 0);
     while place < kept {

@@ -97,15 +97,12 @@ impl Tree {
     pub(super) fn insert(&mut self, extent: Extent) {
         let priority = self.random.next_u64();
         let node = Node { extent, longest: extent.units, priority, left: NONE, right: NONE };
-        let place = match self.unused.pop() {
-            Some(place) => {
-                self.nodes[place] = node;
-                place
-            }
-            None => {
-                self.nodes.push(node);
-                self.nodes.len() - 1
-            }
+        let place = if let Some(place) = self.unused.pop() {
+            self.nodes[place] = node;
+            place
+        } else {
+            self.nodes.push(node);
+            self.nodes.len() - 1
         };
         self.root = self.with(self.root, place);
     }
