@@ -5,7 +5,7 @@ use super::epochs::Epochs;
 use super::{Event, TimeOrder, TraceKeys};
 use crate::SourceStats;
 use crate::error::readable_ns;
-use crate::words::{counted, either};
+use crate::words::{counted, either, was};
 
 /// Runs of the clock that a note lists.
 const RUNS_SHOWN: usize = 4;
@@ -157,7 +157,7 @@ fn joined_note(keys: &TraceKeys, epochs: &Epochs) -> String {
     let mut parts: Vec<String> = shown.collect();
     let more = moves.len() - 1 - parts.len();
     if more > 0 {
-        parts.push(format!("{more} more were moved"));
+        parts.push(format!("{more} more {} moved", was(more as u64)));
     }
     let gap = readable_ns(keys.epoch_gap_ms.as_ns());
     format!("{} runs of the clock were joined, {gap} apart: {}", moves.len(), parts.join(", "))
