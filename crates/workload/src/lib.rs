@@ -38,6 +38,7 @@ pub mod random;
 pub mod raw;
 mod source;
 pub mod trace;
+mod words;
 
 pub use error::WorkloadError;
 pub use files::{BUILT_IN_FILES, Files, FilesKeys};

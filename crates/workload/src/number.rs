@@ -110,6 +110,50 @@ pub(crate) fn decimal(text: &[u8], digits: u32) -> Result<u64, NumberError> {
     scaled(integer(whole)?, digits)?.checked_add(small).ok_or(NumberError::TooLarge)
 }
 
+/// As [`decimal`], of a number that may end in an exponent: `scientific(b"2.5e-3", 9)` turns 2.5 ms
+/// into 2,500,000 ns. Exact, as the point is moved and nothing is computed with fractions.
+pub(crate) fn scientific(text: &[u8], digits: u32) -> Result<u64, NumberError> {
+    let Some(at) = text.iter().position(|byte| byte.eq_ignore_ascii_case(&b'e')) else {
+        return decimal(text, digits);
+    };
+    let (mantissa, exponent) = (&text[..at], &text[at + 1..]);
+    // Refuses what is no number; the exponent of a negative one does not matter.
+    match decimal(mantissa, 0) {
+        Err(NumberError::TooLarge) if mantissa.starts_with(b"-") => {
+            return Err(NumberError::Negative);
+        }
+        Ok(_) | Err(NumberError::TooLarge) => {}
+        Err(NumberError::Empty) => return Err(NumberError::NotANumber),
+        Err(other) => return Err(other),
+    }
+    let (back, power) = match exponent {
+        [b'-', power @ ..] => (true, power),
+        [b'+', power @ ..] | power => (false, power),
+    };
+    if power.is_empty() || !power.iter().all(u8::is_ascii_digit) {
+        return Err(NumberError::NotANumber);
+    }
+    // Exponents that do not fit are as good as the largest.
+    let power = integer(power).unwrap_or(u64::MAX);
+    let whole = mantissa.iter().position(|&byte| byte == b'.').unwrap_or(mantissa.len());
+    // How many digits stand before the point once it has moved.
+    let places = whole as u64 + u64::from(digits);
+    let kept = if back { places.saturating_sub(power) } else { places.saturating_add(power) };
+    let mut figures = mantissa.iter().filter(|&&byte| byte != b'.');
+    let (mut value, mut place) = (0_u64, 0);
+    while place < kept {
+        let figure = figures.next();
+        if value == 0 && figure.is_none() {
+            return Ok(0);
+        }
+        let figure = figure.map_or(0, |byte| u64::from(byte - b'0'));
+        let next = value.checked_mul(10).and_then(|tens| tens.checked_add(figure));
+        value = next.ok_or(NumberError::TooLarge)?;
+        place += 1;
+    }
+    Ok(value)
+}
+
 fn scaled(value: u64, digits: u32) -> Result<u64, NumberError> {
     value.checked_mul(10_u64.pow(digits)).ok_or(NumberError::TooLarge)
 }
@@ -193,6 +237,56 @@ mod tests {
             assert_eq!(decimal(text, 9), Err(NumberError::NotANumber), "{}", text.escape_ascii());
         }
         assert_eq!(decimal(b"-0.5", 9), Err(NumberError::Negative));
+    }
+
+    #[test]
+    fn exponents_move_the_point() {
+        for (text, expected) in [
+            (&b"1e-05"[..], 10_000),
+            (b"1E-5", 10_000),
+            (b"2.5e3", 2_500_000_000_000),
+            (b"2.5e+3", 2_500_000_000_000),
+            (b"1.7325839991234567e9", 1_732_583_999_123_456_700),
+            (b"1234.5e-2", 12_345_000_000),
+            (b"0.00012e1", 1_200_000),
+            (b"18446744073709551615e-9", u64::MAX),
+            (b"0.018446744073709551615e12", u64::MAX),
+            (b"184467440737095516150000e-13", u64::MAX),
+            (b"1.9e-9", 1),
+            (b"9e-10", 0),
+            (b"9e-99999999999999999999", 0),
+            (b"0e99999999999999999999", 0),
+            (b"0.0e30", 0),
+            (b"1.5", 1_500_000_000),
+        ] {
+            assert_eq!(scientific(text, 9), Ok(expected), "{}", text.escape_ascii());
+        }
+        assert_eq!(scientific(b"2.5e3", 0), Ok(2_500));
+        for text in [&b"1e11"[..], b"18446744073.709551616e0", b"1e99999999999999999999"] {
+            assert_eq!(scientific(text, 9), Err(NumberError::TooLarge), "{}", text.escape_ascii());
+        }
+        for text in [&b"e5"[..], b"1e", b"1e-", b"1e+-5", b"1.e5", b".5e1", b"1e2e3", b"1e2.0"] {
+            let found = scientific(text, 9);
+            assert_eq!(found, Err(NumberError::NotANumber), "{}", text.escape_ascii());
+        }
+        assert_eq!(scientific(b"-1e-5", 9), Err(NumberError::Negative));
+        assert_eq!(scientific(b"-99999999999999999999.5e-9", 9), Err(NumberError::Negative));
+    }
+
+    #[test]
+    fn exponents_and_points_agree() {
+        let mut random = crate::random::SplitMix64::new(8);
+        for _ in 0..20_000 {
+            let bits = random.below(40);
+            let mantissa = random.below(1 << bits);
+            let power = random.below_usize(12);
+            let text = format!("{mantissa:0width$}", width = power + 1);
+            let (whole, fraction) = text.split_at(text.len() - power);
+            let plain = if power == 0 { text.clone() } else { format!("{whole}.{fraction}") };
+            let expected = decimal(plain.as_bytes(), 9);
+            assert_eq!(scientific(format!("{mantissa}e-{power}").as_bytes(), 9), expected);
+            assert_eq!(scientific(format!("{plain}E0").as_bytes(), 9), expected, "{plain}");
+        }
     }
 
     #[test]

@@ -59,7 +59,7 @@ fn folded_requests_and_unmapped_reads_are_part_of_the_verdict() {
     let fold = ["--set", "trace.fold=modulo", "--set", "nand.unmapped_read=zero"];
     let vary = ["--vary", "state.initial=fresh,full"];
     let ran = folder.run(&[&["compare", "drs", "t.txt"], &fold[..], &vary].concat());
-    assert!(ran.stderr.starts_with("workload: 1 requests were moved to fit"), "{ran:?}");
+    assert!(ran.stderr.starts_with("workload: 1 request was moved to fit"), "{ran:?}");
     assert_eq!(ran.stderr.lines().count(), 1, "said once: {ran:?}");
     let (said, table) = verdict(ran);
     let folded = "! all runs: requests were folded into the device, so that different addresses of \

@@ -64,7 +64,7 @@ fn changes_are_printed_or_part_of_the_results() {
     let folder = Folder::with("t.txt", "2000000 0 0 8 0\n3000000 4 800 8 1\n3500000 4 8 8 1\n");
     let set = ["--set", "trace.keep_ops=reads", "--set", "trace.fold=renumber"];
     let changes = [
-        "1 requests were filtered out: 1 by trace.keep_ops",
+        "1 request was filtered out: 1 by trace.keep_ops",
         "2 chunks of 128 KiB were numbered in the order of first use, 0.25 MiB in all; 2 requests \
          were moved",
         "the first request, recorded at 3 ms, arrives at 0",

@@ -229,7 +229,7 @@ fn time_that_runs_backwards_is_refused_with_the_key_that_helps() {
                set while recording";
     trace_refused(rows, &[], &format!(":2: time steps back by 1 us; {fix}"));
     let narrow = ["trace.time_order=sort", "trace.sort_window=1"];
-    let message = ":3: time steps back by 1 us, too far for a window of 1 requests; \
+    let message = ":3: time steps back by 1 us, too far for a window of 1 request; \
                    trace.sort_window = 2 reaches this row";
     trace_refused(rows, &narrow, message);
 }

@@ -6,6 +6,7 @@ use super::log::{Log, NOWHERE};
 use super::piece::{BLOCK_KIB, BLOCK_SECTORS, Extent, Piece, extents_of};
 use crate::error::WorkloadError;
 use crate::random::SplitMix64;
+use crate::words::counted;
 
 /// What places files.
 #[derive(Clone, Debug)]
@@ -224,7 +225,8 @@ impl System {
         let mib = all as f64 * BLOCK_KIB as f64 / 1_024.0;
         let stage = keys.stage.word();
         vec![format!(
-            "stage {stage} begins with {count} files of {mib:.0} MiB in all, {mean:.1} extents each"
+            "stage {stage} begins with {} of {mib:.0} MiB in all, {mean:.1} extents each",
+            counted(count, "file")
         )]
     }
 }

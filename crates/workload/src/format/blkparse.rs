@@ -22,10 +22,12 @@
 //!
 //! A completion names no process, and its CPU and process number are those of whom it interrupts.
 
-use flashyard_core::request::{Flags, Request, RequestOp};
+use flashyard_core::request::{Request, RequestOp};
 
 use super::fields::{seconds, sector_count, whole};
-use super::kernel::{Origin, SPLITS, Streams, column, is_device, process, rwbs};
+use super::kernel::{
+    Asked, GivenBack, Origin, SPLITS, Streams, column, device_number, is_device, process, rwbs,
+};
 use super::write::{self, Holds, Seconds, Writer, put};
 use super::{Format, FormatInfo, Parsed, ReaderOptions, Record, RowError};
 use crate::error::quoted;
@@ -86,13 +88,15 @@ struct Blkparse {
     streams: Streams,
     /// Lines of each of [`ACTIONS`].
     seen: [u64; ACTIONS.len()],
+    given_back: GivenBack,
 }
 
 fn reader(options: &ReaderOptions<'_>) -> Box<dyn Format> {
     let chosen = ACTIONS.iter().position(|(event, _)| *event == options.event);
     let chosen = chosen.expect("the event is one of the format's");
     let streams = Streams::new(options.event, options.split);
-    Box::new(Blkparse { chosen, streams, seen: [0; ACTIONS.len()] })
+    let given_back = GivenBack::default();
+    Box::new(Blkparse { chosen, streams, seen: [0; ACTIONS.len()], given_back })
 }
 
 /// The columns that every event has, and what follows them.
@@ -115,28 +119,52 @@ fn recognises(line: &[u8]) -> bool {
         && !rwbs.is_empty()
 }
 
+/// What a line of a request asks for, by its letters and what follows them; `None` where it is no
+/// request.
+fn asked(letters: &[u8], mut rest: &[u8]) -> Result<Option<Asked>, RowError> {
+    let letters = rwbs(letters)?;
+    let sector = column(&mut rest);
+    let has_sectors = column(&mut rest) == b"+";
+    Ok(match letters.on_sectors() {
+        Some(op) if has_sectors => {
+            let sectors = sector_count("sectors", column(&mut rest))?;
+            let first_sector = whole("sector", sector)?;
+            Some(Asked { op, flags: letters.flags, first_sector, sectors })
+        }
+        _ => letters.is_flush().then_some(Asked::FLUSH),
+    })
+}
+
 impl Blkparse {
     /// The request of a line of the chosen event.
     fn request(
         &mut self,
         [device, cpu, _, time, pid, _, letters]: [&[u8]; COLUMN_COUNT],
-        mut rest: &[u8],
+        rest: &[u8],
         process: &[u8],
     ) -> Result<Parsed, RowError> {
-        let letters = rwbs(letters)?;
+        let Some(asked) = asked(letters, rest)? else { return Ok(Parsed::Other) };
         let time_ns = seconds("time", time)?;
-        let sector = column(&mut rest);
-        let has_sectors = column(&mut rest) == b"+";
-        let (op, flags, first_sector, sectors) = match letters.on_sectors() {
-            Some(op) if has_sectors => {
-                let sectors = sector_count("sectors", column(&mut rest))?;
-                (op, letters.flags, whole("sector", sector)?, sectors)
-            }
-            _ if letters.is_flush() => (RequestOp::Flush, Flags::NONE, 0, 0),
-            _ => return Ok(Parsed::Other),
-        };
+        if self.given_back.is_again(device_number(device), asked) {
+            return Ok(Parsed::Other);
+        }
+        let Asked { op, flags, first_sector, sectors } = asked;
         let stream = self.streams.number(Origin { device, cpu, pid, process })?;
         Ok(Parsed::Request(Record { time_ns, first_sector, sectors, stream, op, flags }))
+    }
+
+    /// Notes what happens to requests that were issued, besides.
+    fn look(&mut self, [device, .., action, letters]: [&[u8]; COLUMN_COUNT], rest: &[u8]) {
+        let is_completion = action == b"C" && !self.given_back.is_empty();
+        if ACTIONS[self.chosen].0 != Event::Issue || !(action == b"R" || is_completion) {
+            return;
+        }
+        let Ok(Some(asked)) = asked(letters, rest) else { return };
+        if is_completion {
+            self.given_back.complete(device_number(device), asked);
+        } else {
+            self.given_back.give_back(device_number(device), asked);
+        }
     }
 }
 
@@ -157,6 +185,7 @@ impl Format for Blkparse {
             return Err(RowError { what: format!("{found} columns instead of 7 or more"), fix });
         }
         let action = columns[5];
+        self.look(columns, rest);
         match ACTIONS.iter().position(|(_, known)| *known == action) {
             Some(at) => {
                 let process = process(rest)?;
@@ -178,6 +207,14 @@ impl Format for Blkparse {
 
     fn passed_over(&self) -> Vec<(Event, u64)> {
         ACTIONS.iter().zip(self.seen).map(|((event, _), seen)| (*event, seen)).collect()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.given_back.note().into_iter().collect()
+    }
+
+    fn noted_rows(&self) -> u64 {
+        self.given_back.again()
     }
 
     fn stream_names(&self) -> Vec<String> {
@@ -225,6 +262,8 @@ impl Writer for BlkparseWriter {
 //       b[o] += $10 * 512 } END { for (o in n) print o, n[o], b[o] }' FILE
 #[cfg(test)]
 mod tests {
+    use flashyard_core::request::Flags;
+
     use super::super::tests::{parse, refused};
     use super::*;
     use crate::RequestSource;
@@ -269,6 +308,23 @@ mod tests {
         assert_eq!(times(Event::Complete), [1_866_003]);
         let ops: Vec<RequestOp> = read(Event::Queue).iter().map(|record| record.op).collect();
         assert_eq!(ops, [Read, Flush]);
+    }
+
+    #[test]
+    fn a_request_that_is_issued_again_counts_once() {
+        let issue = "8,16 5 6 0.1 18615 D WS 64 + 8 [java]";
+        let (again, back) = (issue.replace("0.1", "0.3"), "8,16 5 7 0.2 0 R WS 64 + 8 [0]");
+        let other = back.replace("64", "72");
+        let done = back.replace(" R ", " C ");
+        for (rows, times) in [
+            (&[issue, back, &again][..], &[100_000_000][..]),
+            (&[issue, &other, &again], &[100_000_000, 300_000_000]),
+            (&[issue, back, &done, &again], &[100_000_000, 300_000_000]),
+        ] {
+            let found = requests(&mut *open(Event::Issue, None), rows);
+            let found: Vec<u64> = found.iter().map(|record| record.time_ns).collect();
+            assert_eq!(found, times, "{rows:?}");
+        }
     }
 
     #[test]

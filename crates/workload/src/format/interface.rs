@@ -35,6 +35,16 @@ pub trait Format: fmt::Debug + Send {
         Vec::new()
     }
 
+    /// What is to be said of the rows that were read so far, a sentence each.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// How many of the rows that are no requests the [`notes`](Self::notes) tell of.
+    fn noted_rows(&self) -> u64 {
+        0
+    }
+
     /// What the values of the column that makes streams were so far, by number of the stream. Empty
     /// where streams are the numbers that rows have.
     fn stream_names(&self) -> Vec<String> {

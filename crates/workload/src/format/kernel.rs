@@ -4,12 +4,15 @@
 //! Source: `blk_fill_rwbs` of `kernel/trace/blktrace.c`, `fill_rwbs` of blktrace's
 //! `blkparse_fmt.c`.
 
+use std::collections::VecDeque;
+
 use flashyard_core::request::{Flags, RequestOp};
 
 use super::fields::whole;
 use super::{Event, RowError};
 use crate::error::quoted;
 use crate::names::Names;
+use crate::words::{counted, either, was};
 
 /// The columns that can make streams. Completions have all of them but the process.
 pub(super) const SPLITS: &[&str] = &["device", "cpu", "pid", "process"];
@@ -72,6 +75,94 @@ impl Rwbs {
             None => false,
         }
     }
+}
+
+/// What an event asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Asked {
+    pub(super) op: RequestOp,
+    pub(super) flags: Flags,
+    pub(super) first_sector: u64,
+    /// 0 only in a flush, which has no first sector either.
+    pub(super) sectors: u32,
+}
+
+impl Asked {
+    /// A flush.
+    pub(super) const FLUSH: Self =
+        Self { op: RequestOp::Flush, flags: Flags::NONE, first_sector: 0, sectors: 0 };
+}
+
+/// Requests that the driver gave back (requeue) and that it was not given again (issue) so far.
+///
+/// A driver gives back what it or its device cannot take now, and gets it again later. That is one
+/// request, which counts when it was issued first: the wait that follows is of the recorded device,
+/// and a replay has that of its own.
+#[derive(Debug, Default)]
+pub(super) struct GivenBack {
+    /// Device and request, the one that was given back last at the end.
+    waiting: VecDeque<(u64, Asked)>,
+    /// How many were issued again.
+    again: u64,
+}
+
+/// How many requests that were given back are remembered. Those that wait longer are forgotten.
+const WAITING_MAX: usize = 1 << 12;
+
+impl GivenBack {
+    /// Whether no request waits to be issued again.
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// The driver gave a request of a device back.
+    pub(super) fn give_back(&mut self, device: u64, asked: Asked) {
+        if self.waiting.len() == WAITING_MAX {
+            self.waiting.pop_front();
+        }
+        self.waiting.push_back((device, asked));
+    }
+
+    /// Whether a request that is issued was issued before and given back.
+    pub(super) fn is_again(&mut self, device: u64, asked: Asked) -> bool {
+        let is_again = self.take(device, asked);
+        self.again += u64::from(is_again);
+        is_again
+    }
+
+    /// A request has ended: if it waits to be issued again, that does not happen.
+    pub(super) fn complete(&mut self, device: u64, asked: Asked) {
+        self.take(device, asked);
+    }
+
+    fn take(&mut self, device: u64, asked: Asked) -> bool {
+        let place = |of: &Asked| (of.op, of.first_sector, of.sectors);
+        let same = |(on, of): &(u64, Asked)| *on == device && place(of) == place(&asked);
+        let found = self.waiting.iter().position(same);
+        found.is_some_and(|at| self.waiting.remove(at).is_some())
+    }
+
+    /// How many were issued again.
+    pub(super) const fn again(&self) -> u64 {
+        self.again
+    }
+
+    /// What is to be said of them.
+    pub(super) fn note(&self) -> Option<String> {
+        let (requests, were) = (counted(self.again, "request"), was(self.again));
+        (self.again > 0).then(|| {
+            let them = either(self.again, "it", "them");
+            format!(
+                "{requests} {were} issued again, as the driver had given {them} back: counted once"
+            )
+        })
+    }
+}
+
+/// A number for a device that is written `major,minor`.
+pub(super) fn device_number(text: &[u8]) -> u64 {
+    let figure = |byte: u8| if byte == b',' { 10 } else { u64::from(byte.wrapping_sub(b'0')) };
+    text.iter().fold(0, |number: u64, &byte| number.wrapping_mul(11).wrapping_add(figure(byte)))
 }
 
 /// Whether a column is `major,minor`.

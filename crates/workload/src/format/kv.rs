@@ -25,16 +25,18 @@ mod columns;
 mod extents;
 mod json;
 mod objects;
+mod tree;
 
 use flashyard_core::request::Flags;
 
 use self::columns::{Fault, Header, Op, Roles, is_on_device, json_row, recognises};
-use self::objects::{Objects, Piece, Refused};
+use self::objects::{Evicted, Objects, Piece, Refused};
 use super::fields::{empty_request, whole};
 use super::{Event, Format, FormatInfo, Parsed, ReaderOptions, Record, RowError};
 use crate::error::quoted;
 use crate::names::Names;
-use crate::number::decimal;
+use crate::number::scientific;
+use crate::words::{counted, either, was};
 
 /// The registry entry.
 pub(super) const INFO: FormatInfo = FormatInfo {
@@ -59,8 +61,18 @@ pub(super) const INFO: FormatInfo = FormatInfo {
 const COLUMNS: &str = "time, operation, key, bytes, perhaps tier and phase, between commas behind \
                        a header or as members of JSON";
 
-const TIME_FIX: &str = "times are whole or decimal numbers of the unit that the column names, of \
-                        seconds if none, up to 2^64 ns";
+const TIME_FIX: &str = "times are whole or decimal numbers, with or without an exponent, of the \
+                        unit that the column names, of seconds if none, up to 2^64 ns";
+
+/// Rows that ask nothing of the device.
+#[derive(Clone, Copy, Debug, Default)]
+struct Passed {
+    /// Of a tier of memory.
+    in_memory: u64,
+    /// Of an object that is not there, where it may have been evicted.
+    gets: u64,
+    deletes: u64,
+}
 
 #[derive(Debug)]
 struct Kv {
@@ -68,6 +80,7 @@ struct Kv {
     objects: Objects,
     evicts: bool,
     by_tier: bool,
+    passed: Passed,
     /// Whether the column of streams was named, so that it has to be there.
     split_is_named: bool,
     names: Names,
@@ -83,6 +96,7 @@ fn reader(options: &ReaderOptions<'_>) -> Box<dyn Format> {
         header: None,
         objects: Objects::new(&options.objects),
         evicts: options.objects.evicts,
+        passed: Passed::default(),
         by_tier: options.split == Some("tier"),
         split_is_named: options.split.is_some(),
         names: Names::default(),
@@ -148,9 +162,14 @@ impl Kv {
         let op = Op::of(op).ok_or_else(|| RowError::op(op, Op::ALLOWED))?;
         let (time, digits) = row.time.unzip();
         let (time, digits) = (needed("time", time)?, digits.unwrap_or(0));
-        self.time_ns = decimal(time, digits)
+        self.time_ns = scientific(time, digits)
             .map_err(|error| RowError::number("time", time, error, TIME_FIX))?;
         let key = needed("key", row.key)?;
+        if key.is_empty() {
+            let fix = "every row names its object: give the key, or leave such rows out with \
+                       trace.bad_rows = \"skip\"";
+            return Err(RowError { what: "key is empty or null".to_owned(), fix: fix.to_owned() });
+        }
         if let Some(tier) = row.tier {
             let on_device = is_on_device(tier).ok_or_else(|| RowError {
                 what: format!("the tier is not known, {}", quoted(tier)),
@@ -160,6 +179,7 @@ impl Kv {
                     .to_owned(),
             })?;
             if !on_device {
+                self.passed.in_memory += 1;
                 return Ok(Parsed::Other);
             }
         }
@@ -174,7 +194,13 @@ impl Kv {
         };
         match done {
             Ok(()) => {}
-            Err(Refused::Unknown) if self.evicts => return Ok(Parsed::Other),
+            Err(Refused::Unknown) if self.evicts => {
+                match op {
+                    Op::Get => self.passed.gets += 1,
+                    Op::Put | Op::Delete => self.passed.deletes += 1,
+                }
+                return Ok(Parsed::Other);
+            }
             Err(refused) => return Err(refusal(refused, key, stated.unwrap_or(0))),
         }
         self.stream = self.stream(row)?;
@@ -239,6 +265,34 @@ impl Format for Kv {
         self.given += 1;
         let (time_ns, stream, flags) = (self.time_ns, self.stream, Flags::NONE);
         Some(Record { time_ns, first_sector, sectors, stream, op, flags })
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let Passed { in_memory, gets, deletes } = self.passed;
+        let Evicted { objects, bytes } = self.objects.evicted();
+        let mut notes = Vec::new();
+        let mut note = |count: u64, text: String| {
+            if count > 0 {
+                notes.push(text);
+            }
+        };
+        let are = either(in_memory, "is of a tier", "are of tiers");
+        note(in_memory, format!("{} {are} of memory", counted(in_memory, "row")));
+        let why = |count| {
+            let objects = either(count, "the object was", "their objects were");
+            format!("missed: {objects} never put or no longer there")
+        };
+        note(gets, format!("{} {}", counted(gets, "get"), why(gets)));
+        note(deletes, format!("{} {}", counted(deletes, "delete"), why(deletes)));
+        let (size, were) = (counted(bytes, "byte"), was(objects));
+        let text = format!("{}, {size} in all, {were} evicted", counted(objects, "object"));
+        note(objects, text + " to make room");
+        notes
+    }
+
+    fn noted_rows(&self) -> u64 {
+        let Passed { in_memory, gets, deletes } = self.passed;
+        in_memory + gets + deletes
     }
 
     fn stream_names(&self) -> Vec<String> {

@@ -6,6 +6,7 @@
 //! Detection, `list formats` and the tests follow. With a type that implements
 //! [`Writer`](write::Writer), traces can be converted to it.
 
+mod buffer;
 mod fields;
 mod interface;
 mod kernel;

@@ -14,6 +14,7 @@ use super::TraceKeys;
 use super::chunks::{CHUNKS_MAX, ChunkTable};
 use super::keys::{Devices, Fold, HeaderSectors};
 use crate::format::{Record, RowError};
+use crate::words::{counted, either, was};
 
 /// Sectors of 1 KiB.
 const KIB_SECTORS: u64 = 1_024 / SECTOR_BYTES as u64;
@@ -306,44 +307,56 @@ impl Addresses {
         let Moves { folded, renumbered, split, parts, .. } = self.moves;
         let mut notes = Vec::new();
         if headers > 0 {
-            notes.push(format!("{headers} requests lost a header sector"));
+            notes.push(format!("{} lost a header sector", counted(headers, "request")));
         }
         if set_apart > 0 {
             notes.push(format!(
-                "{set_apart} requests of other devices of the trace were moved, apart from device 0"
+                "{} of other devices of the trace {} moved, apart from device 0",
+                counted(set_apart, "request"),
+                was(set_apart)
             ));
         }
         if widened > 0 {
             let kib = self.align_sectors / KIB_SECTORS;
             notes.push(format!(
-                "{widened} requests were widened to multiples of {kib} KiB, by {widened_sectors} \
-                 sectors in all"
+                "{} {} widened to multiples of {kib} KiB, by {} in all",
+                counted(widened, "request"),
+                was(widened),
+                counted(widened_sectors, "sector")
             ));
         }
         if let Some((chunks, kib)) = self.footprint() {
             let mib = mebibytes(chunks, kib);
             notes.push(format!(
-                "{chunks} chunks of {kib} KiB were numbered in the order of first use, {mib} MiB \
-                 in all; {renumbered} requests were moved"
+                "{} of {kib} KiB {} numbered in the order of first use, {mib} MiB in all; {} {} \
+                 moved",
+                counted(chunks, "chunk"),
+                was(chunks),
+                counted(renumbered, "request"),
+                was(renumbered)
             ));
         }
         if split > 0 {
             notes.push(format!(
-                "{split} requests over chunks that are not adjacent were split into {parts}"
+                "{} over chunks that are not adjacent {} split into {parts}",
+                counted(split, "request"),
+                was(split)
             ));
         }
         let capacity = self.capacity.unwrap_or_default();
+        let (requests, were) = (counted(folded, "request"), was(folded));
         match self.fold {
             _ if folded == 0 => {}
             Fold::Mirror => notes.push(format!(
-                "{folded} requests were mirrored at the end of the device, sector {capacity}"
+                "{requests} {were} mirrored at the end of the device, sector {capacity}"
             )),
             Fold::Renumber => notes.push(format!(
-                "{folded} requests share chunks of the device: it has room for {} of them",
+                "{requests} {} chunks of the device: it has room for {} of them",
+                either(folded, "shares", "share"),
                 capacity / self.chunk_sectors
             )),
             Fold::Modulo | Fold::Error => notes.push(format!(
-                "{folded} requests were moved to fit the device, modulo {capacity} sectors"
+                "{requests} {were} moved to fit the device, modulo {capacity} sectors"
             )),
         }
         notes

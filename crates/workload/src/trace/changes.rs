@@ -5,6 +5,7 @@ use super::epochs::Epochs;
 use super::{Event, TimeOrder, TraceKeys};
 use crate::SourceStats;
 use crate::error::readable_ns;
+use crate::words::{counted, either, was};
 
 /// Runs of the clock that a note lists.
 const RUNS_SHOWN: usize = 4;
@@ -131,10 +132,16 @@ pub(super) fn order_notes(
     let joined = epochs.filter(|epochs| epochs.count() > 1);
     let mut notes: Vec<String> =
         joined.map(|epochs| joined_note(keys, epochs)).into_iter().collect();
-    if keys.time_order != TimeOrder::Error && stats.steps_back > 0 {
+    let rows = stats.steps_back;
+    if keys.time_order != TimeOrder::Error && rows > 0 {
         notes.push(format!(
-            "{} rows are earlier than the row before them, by at most {}: sorted",
-            stats.steps_back,
+            "{} {}, by at most {}: sorted",
+            counted(rows, "row"),
+            either(
+                rows,
+                "is earlier than the row before it",
+                "are earlier than the row before them"
+            ),
             readable_ns(stats.max_back_ns)
         ));
     }
@@ -150,7 +157,7 @@ fn joined_note(keys: &TraceKeys, epochs: &Epochs) -> String {
     let mut parts: Vec<String> = shown.collect();
     let more = moves.len() - 1 - parts.len();
     if more > 0 {
-        parts.push(format!("{more} more were moved"));
+        parts.push(format!("{more} more {} moved", was(more as u64)));
     }
     let gap = readable_ns(keys.epoch_gap_ms.as_ns());
     format!("{} runs of the clock were joined, {gap} apart: {}", moves.len(), parts.join(", "))

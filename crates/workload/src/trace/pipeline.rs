@@ -17,6 +17,7 @@ use super::survey::Survey;
 use super::ticks::{Coarse, Ticks};
 use crate::error::{WorkloadError, readable_ns};
 use crate::input::{BytesRead, Input};
+use crate::words::counted;
 use crate::{Extent, RequestSource, SourceStats};
 
 /// A trace as a stream of requests.
@@ -386,8 +387,8 @@ impl Trace {
                        the clock was set while recording";
             return self.rows.error_at(line, what, fix.to_owned());
         }
-        let window = self.keys.sort_window;
-        let what = format!("time steps back by {back}, too far for a window of {window} requests");
+        let window = counted(self.keys.sort_window, "request");
+        let what = format!("time steps back by {back}, too far for a window of {window}");
         let fix = match late.window {
             Some(window) => format!("trace.sort_window = {window} reaches this row"),
             None => "sort the file, or set trace.time_order = \"join_epochs\" if the clock was \

@@ -8,6 +8,7 @@ use crate::SourceStats;
 use crate::error::WorkloadError;
 use crate::format::{self, Parsed, Record, RowError};
 use crate::input::Input;
+use crate::words::{counted, either, was};
 
 /// A request with the line it came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,21 +147,28 @@ impl Rows {
     pub(super) fn notes(&self) -> Vec<String> {
         let SourceStats { other_rows, bad_rows, .. } = self.stats;
         let mut notes = Vec::new();
-        match self.headers {
-            0 => {}
-            1 => notes.push("1 line is a header".to_owned()),
-            headers => notes.push(format!("{headers} lines are headers")),
+        let headers = self.headers;
+        if headers > 0 {
+            let are = either(headers, "is a header", "are headers");
+            notes.push(format!("{} {are}", counted(headers, "line")));
         }
-        match other_rows - self.headers {
-            0 => {}
-            1 => notes.push("1 line holds no request of the chosen event".to_owned()),
-            others => notes.push(format!("{others} lines hold no request of the chosen event")),
+        let others = other_rows - headers - self.source.noted_rows();
+        if others > 0 {
+            let (rows, hold) = (self.counted(others), either(others, "holds", "hold"));
+            notes.push(format!("{rows} {hold} no request of the chosen event"));
         }
+        notes.extend(self.source.notes());
         if let Some(first) = &self.first_bad {
-            notes.push(format!("{bad_rows} rows cannot be read and were left out, first {first}"));
+            let (rows, were) = (counted(bad_rows, "row"), was(bad_rows));
+            notes.push(format!("{rows} cannot be read and {were} left out, first {first}"));
         }
         notes.extend(self.filter.note());
         notes
+    }
+
+    /// So many lines or records.
+    fn counted(&self, rows: u64) -> String {
+        counted(rows, self.source.row_word())
     }
 
     /// The error of a trace without a request.
@@ -182,8 +190,9 @@ impl Rows {
         WorkloadError::File {
             file,
             what: format!(
-                "there are no requests in it, but {other_rows} lines of something else{} and \
-                 {bad_rows} that cannot be read",
+                "there are no requests in it, but {} of something else{} and {bad_rows} that \
+                 cannot be read",
+                self.counted(other_rows),
                 self.events_passed_over()
             ),
             fix: "choose another trace.event or trace.format".to_owned(),

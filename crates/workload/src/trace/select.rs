@@ -11,6 +11,7 @@ use super::TraceKeys;
 use super::keys::KeepOps;
 use crate::error::WorkloadError;
 use crate::format::Record;
+use crate::words::{counted, either, was};
 
 /// Why the filter leaves a request out; the first reason that applies is counted.
 #[derive(Clone, Copy, Debug)]
@@ -106,10 +107,12 @@ impl Filter {
         let mut notes = Vec::new();
         if !parts.is_empty() {
             let dropped = self.dropped();
-            notes.push(format!("{dropped} requests were filtered out: {}", parts.join(", ")));
+            let (requests, were) = (counted(dropped, "request"), was(dropped));
+            notes.push(format!("{requests} {were} filtered out: {}", parts.join(", ")));
         }
         if self.crossing > 0 {
-            notes.push(format!("{} that were kept end behind trace.to_sector", self.crossing));
+            let end = either(self.crossing, "was kept ends", "were kept end");
+            notes.push(format!("{} that {end} behind trace.to_sector", self.crossing));
         }
         (!notes.is_empty()).then(|| notes.join("; "))
     }
@@ -265,9 +268,9 @@ impl Clip {
         if let Some(key) = self.ended_by {
             parts.push(format!("what is behind {key}, where {} had been read", self.behind));
         }
-        let taken = self.taken;
+        let (requests, were) = (counted(self.taken, "request"), was(self.taken));
         let note =
-            || format!("{taken} requests were cut out of the trace: without {}", parts.join(", "));
+            || format!("{requests} {were} cut out of the trace: without {}", parts.join(", "));
         (!parts.is_empty()).then(note)
     }
 }

@@ -180,6 +180,30 @@ impl Source {
         }
     }
 
+    /// What the format says of its rows, a sentence each.
+    pub(super) fn notes(&self) -> Vec<String> {
+        match self {
+            Self::Text { format, .. } | Self::Blktrace { format, .. } => format.notes(),
+            Self::Binary(_) => Vec::new(),
+        }
+    }
+
+    /// How many of the rows that are no requests these notes tell of.
+    pub(super) fn noted_rows(&self) -> u64 {
+        match self {
+            Self::Text { format, .. } | Self::Blktrace { format, .. } => format.noted_rows(),
+            Self::Binary(_) => 0,
+        }
+    }
+
+    /// What a row stands in.
+    pub(super) const fn row_word(&self) -> &'static str {
+        match self {
+            Self::Text { .. } => "line",
+            Self::Binary(_) | Self::Blktrace { .. } => "record",
+        }
+    }
+
     /// An error in a row that was read earlier.
     pub(super) fn error_at(&self, line: u64, what: String, fix: String) -> WorkloadError {
         let file = self.name().to_owned();
@@ -197,9 +221,13 @@ fn others(events: &[Event], chosen: Event) -> Vec<Event> {
     events.iter().copied().filter(|event| *event != chosen).collect()
 }
 
-/// The error of the first line: names of columns are a header that the format does not know.
+/// The error of the first line: names of columns are a header that the format does not know. A line
+/// of JSON has names and is none.
 #[cold]
 fn of_first(mut error: RowError, line: &[u8]) -> RowError {
+    if line.trim_ascii_start().starts_with(b"{") {
+        return error;
+    }
     let words = line.split(|byte| b",;|".contains(byte) || byte.is_ascii_whitespace());
     let mut words = words.filter(|word| !word.is_empty()).peekable();
     let names = |word: &[u8]| word.iter().any(u8::is_ascii_alphabetic);

@@ -185,7 +185,7 @@ fn steps_back_are_errors_unless_asked_for() {
     let narrow = TraceKeys { sort_window: 1, ..keys(TimeOrder::Sort) };
     assert_eq!(
         arrivals(&[5_000, 6_000, 7_000, 4_000], &narrow).unwrap_err(),
-        "t.txt:4: time steps back by 2 us, too far for a window of 1 requests; trace.sort_window \
+        "t.txt:4: time steps back by 2 us, too far for a window of 1 request; trace.sort_window \
          = 3 reaches this row"
     );
 }

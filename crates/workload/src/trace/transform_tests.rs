@@ -342,12 +342,12 @@ fn the_notes_of_a_worked_example_are_exact() {
         trace.notes(),
         [
             "3 requests were filtered out: 1 by trace.keep_ops, 1 by trace.min_kib, 1 by their \
-             address; 1 that were kept end behind trace.to_sector",
-            "1 rows are earlier than the row before them, by at most 500 us: sorted",
+             address; 1 that was kept ends behind trace.to_sector",
+            "1 row is earlier than the row before it, by at most 500 us: sorted",
             "2 requests were cut out of the trace: without 1 before trace.start_ms, what is behind \
              trace.end_ms, where 1 had been read",
             "2 requests were widened to multiples of 16 KiB, by 56 sectors in all",
-            "1 requests were mirrored at the end of the device, sector 3200",
+            "1 request was mirrored at the end of the device, sector 3200",
             "times were multiplied by 1.5: 500 us became 400 us",
             "times were rounded down to multiples of 400 us, by at most 350 us",
             "the first request, recorded at 1.5 ms, arrives at 0",
@@ -373,7 +373,7 @@ fn joined_and_stretched_times_are_told() {
         [
             "3 runs of the clock were joined, 1 ms apart: run 2 moved back by 17999.997 s, run 3 \
              moved back by 7199.995 s",
-            "1 rows are earlier than the row before them, by at most 10800 s: sorted",
+            "1 row is earlier than the row before it, by at most 10800 s: sorted",
             "times were scaled from 3.5 ms to 7 ms, a factor of 2",
             "the first request, recorded at 1 ms, arrives at 0",
         ]

@@ -5,16 +5,17 @@
 //! though nobody knew its length when its header was written.
 
 use std::fmt;
-use std::io::{Cursor, ErrorKind, Read};
 
 use flashyard_core::request::{Flags, Request, RequestOp};
 
+use super::buffer::{Buffer, Stop, cut_after};
 use super::fields::LENGTH_FIX;
 use super::write::{Holds, Outline, Streams, Writer};
 use super::{Format, FormatInfo, Parsed, ReaderOptions, Record, RowError};
 use crate::error::WorkloadError;
 use crate::format::Event;
 use crate::lines::Lines;
+use crate::words::counted;
 
 /// The registry entry.
 pub const INFO: FormatInfo = FormatInfo {
@@ -134,11 +135,7 @@ fn reader(_: &ReaderOptions<'_>) -> Box<dyn Format> {
 
 /// The records of a byte stream through one bounded buffer, numbered from 1.
 pub(crate) struct Records {
-    name: String,
-    source: Box<dyn Read + Send>,
-    buffer: Box<[u8]>,
-    start: usize,
-    end: usize,
+    buffer: Buffer,
     /// The number of the record that was returned last.
     number: u64,
     /// How many there are, as the header says.
@@ -152,13 +149,8 @@ pub(crate) struct Records {
 impl Records {
     /// The records of what is left of `lines`.
     pub(crate) fn open(lines: Lines) -> Result<Self, WorkloadError> {
-        let (name, unread, source) = lines.into_parts();
         let mut records = Self {
-            name,
-            source: Box::new(Cursor::new(unread).chain(source)),
-            buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
-            start: 0,
-            end: 0,
+            buffer: Buffer::new(lines, BUFFER_BYTES),
             number: 0,
             stated: None,
             first_ns: 0,
@@ -171,7 +163,7 @@ impl Records {
 
     /// What messages call the stream.
     pub(crate) fn name(&self) -> &str {
-        &self.name
+        self.buffer.name()
     }
 
     /// The number of the record that was returned last.
@@ -194,11 +186,11 @@ impl Records {
     pub(crate) fn next_record(
         &mut self,
     ) -> Result<Option<Result<Record, RowError>>, WorkloadError> {
-        let is_short = self.end - self.start < RECORD_BYTES;
+        let is_short = self.buffer.unused().len() < RECORD_BYTES;
         if (is_short || self.number == 0) && !self.refill()? {
             return Ok(None);
         }
-        let bytes = self.buffer[self.start..].first_chunk().expect("a record is in the buffer");
+        let bytes = self.buffer.unused().first_chunk().expect("a record is in the buffer");
         if bytes[OP] == END {
             self.read_end()?;
             return Ok(None);
@@ -211,14 +203,14 @@ impl Records {
     /// The next record where it is in the buffer, not the first, and right.
     #[inline]
     pub(crate) fn peek(&self) -> Option<Record> {
-        let bytes = self.buffer[self.start..self.end].first_chunk()?;
+        let bytes = self.buffer.unused().first_chunk()?;
         if self.number == 0 { None } else { valid(bytes) }
     }
 
     /// Passes over the record that was looked at.
     #[inline]
     pub(crate) const fn advance(&mut self) {
-        self.start += RECORD_BYTES;
+        self.buffer.skip(RECORD_BYTES);
         self.number += 1;
     }
 
@@ -233,7 +225,7 @@ impl Records {
             let after = self.number;
             return Err(self.refuse(format!("there is no end behind record {after}"), CUT_FIX));
         }
-        let bytes = &self.buffer[self.start..self.end];
+        let bytes = self.buffer.unused();
         let time_ns = u64_at(bytes, 0);
         if self.number == 0 && bytes[OP] != END && time_ns != self.first_ns {
             let what = format!(
@@ -247,37 +239,15 @@ impl Records {
 
     /// Reads until `wanted` bytes are in the buffer; `false` where the data ends before.
     fn fill(&mut self, wanted: usize) -> Result<bool, WorkloadError> {
-        if self.start > 0 {
-            self.buffer.copy_within(self.start..self.end, 0);
-            self.end -= self.start;
-            self.start = 0;
-        }
-        while self.end < wanted {
-            match self.source.read(&mut self.buffer[self.end..]) {
-                Ok(0) => return Ok(false),
-                Ok(count) => self.end += count,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
-                    let after = self.number;
-                    let what = format!("the compressed data ends early, after record {after}");
-                    return Err(self.refuse(what, CUT_FIX));
-                }
-                Err(source) => {
-                    let fix = "give a readable file, plain, gzip or zstd";
-                    return Err(WorkloadError::Io { file: self.name.clone(), source, fix });
-                }
-            }
-        }
-        Ok(true)
+        self.buffer.fill(wanted).map_err(|stop| match stop {
+            Stop::Cut => self.refuse(cut_after(self.number), CUT_FIX),
+            Stop::Unreadable(error) => error,
+        })
     }
 
     /// The next `count` bytes; `None` where the data ends before.
     fn take(&mut self, count: usize) -> Result<Option<&[u8]>, WorkloadError> {
-        if self.end - self.start < count && !self.fill(count)? {
-            return Ok(None);
-        }
-        self.start += count;
-        Ok(Some(&self.buffer[self.start - count..self.start]))
+        Ok(if self.fill(count)? { Some(self.buffer.take(count)) } else { None })
     }
 
     fn read_header(&mut self) -> Result<(), WorkloadError> {
@@ -286,7 +256,7 @@ impl Records {
                 *header.first_chunk::<HEADER_BYTES>().expect("as many as were taken")
             }
             found => {
-                let is_cut = found.is_none() && self.buffer[..self.end].starts_with(&MAGIC);
+                let is_cut = found.is_none() && self.buffer.unused().starts_with(&MAGIC);
                 let (what, fix) = if is_cut {
                     (format!("there are less than {HEADER_BYTES} bytes of header"), CUT_FIX)
                 } else {
@@ -331,7 +301,8 @@ impl Records {
         let number = self.number;
         for (who, count) in [("end", Some(u64_at(&end, 0))), ("header", self.stated)] {
             if let Some(count) = count.filter(|&count| count != number) {
-                let what = format!("its {who} says {count} records, and it has {number}");
+                let said = counted(count, "record");
+                let what = format!("its {who} says {said}, and it has {number}");
                 return Err(self.refuse(what, CUT_FIX));
             }
         }
@@ -367,14 +338,14 @@ impl Records {
 
     /// An error of the file as a whole.
     fn refuse(&self, what: String, fix: &str) -> WorkloadError {
-        WorkloadError::File { file: self.name.clone(), what, fix: fix.to_owned() }
+        WorkloadError::File { file: self.name().to_owned(), what, fix: fix.to_owned() }
     }
 }
 
 impl fmt::Debug for Records {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Records")
-            .field("name", &self.name)
+            .field("name", &self.name())
             .field("number", &self.number)
             .finish_non_exhaustive()
     }

@@ -1,5 +1,7 @@
 //! The binary format against its page in docs/TRACES.md, and against damage.
 
+use std::io::Read;
+
 use super::*;
 use crate::RequestSource;
 use crate::format::write::TraceWriter;

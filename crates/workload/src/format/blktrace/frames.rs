@@ -1,10 +1,10 @@
 //! The records of a byte stream through one bounded buffer, each with the bytes that follow it.
 
 use std::fmt;
-use std::io::{Cursor, ErrorKind, Read};
 
 use super::record::{DAMAGE_FIX, Order, RECORD_BYTES, VERSION};
 use crate::error::WorkloadError;
+use crate::format::buffer::{Buffer, Stop, cut_after};
 use crate::lines::Lines;
 
 /// Bytes of the buffer: more than the longest record with what follows it.
@@ -15,11 +15,7 @@ const CUT_FIX: &str = "the file was cut short, or is still being written: fetch 
 
 /// Records, numbered from 1.
 pub(crate) struct Frames {
-    name: String,
-    source: Box<dyn Read + Send>,
-    buffer: Box<[u8]>,
-    start: usize,
-    end: usize,
+    buffer: Buffer,
     /// The number of the record that was returned last.
     number: u64,
     /// The byte order of the first record, which all must have.
@@ -29,21 +25,12 @@ pub(crate) struct Frames {
 impl Frames {
     /// The records of what is left of `lines`.
     pub(crate) fn open(lines: Lines) -> Self {
-        let (name, unread, source) = lines.into_parts();
-        Self {
-            name,
-            source: Box::new(Cursor::new(unread).chain(source)),
-            buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
-            start: 0,
-            end: 0,
-            number: 0,
-            order: None,
-        }
+        Self { buffer: Buffer::new(lines, BUFFER_BYTES), number: 0, order: None }
     }
 
     /// What messages call the stream.
     pub(crate) fn name(&self) -> &str {
-        &self.name
+        self.buffer.name()
     }
 
     /// The number of the record that was returned last.
@@ -54,27 +41,25 @@ impl Frames {
     /// The next record with what follows it; `None` at the end.
     pub(crate) fn next_frame(&mut self) -> Result<Option<&[u8]>, WorkloadError> {
         if !self.fill(RECORD_BYTES)? {
-            let left = self.end - self.start;
+            let left = self.buffer.unused().len();
             if left >= size_of::<u32>() {
                 self.check_start()?;
             }
             return if left == 0 { Ok(None) } else { Err(self.cut(left, RECORD_BYTES)) };
         }
         let order = self.check_start()?;
-        let head = &self.buffer[self.start..];
-        let length = RECORD_BYTES + usize::from(order.u16_at(head, RECORD_BYTES - 2));
+        let follows = order.u16_at(self.buffer.unused(), RECORD_BYTES - 2);
+        let length = RECORD_BYTES + usize::from(follows);
         if !self.fill(length)? {
-            return Err(self.cut(self.end - self.start, length));
+            return Err(self.cut(self.buffer.unused().len(), length));
         }
-        let start = self.start;
-        self.start += length;
         self.number += 1;
-        Ok(Some(&self.buffer[start..start + length]))
+        Ok(Some(self.buffer.take(length)))
     }
 
     /// The byte order of the record in the buffer, which has the right start.
     fn check_start(&mut self) -> Result<Order, WorkloadError> {
-        match Order::of(&self.buffer[self.start..self.end]) {
+        match Order::of(self.buffer.unused()) {
             Some((_, version)) if version != VERSION => {
                 let what = format!("records of version {version}, and version {VERSION} is read");
                 Err(self.refuse(what, "make text of it: blkparse -i FILE -o TEXT"))
@@ -88,7 +73,7 @@ impl Frames {
                 Err(self.refuse(what, DAMAGE_FIX))
             }
             None => {
-                let start = self.buffer[self.start..].first_chunk::<4>().expect("it is filled");
+                let start = self.buffer.unused().first_chunk::<4>().expect("it is filled");
                 let what = format!(
                     "it starts with the bytes {} instead of 0x656174{VERSION:02x}",
                     start.map(|byte| format!("{byte:02x}")).join(" ")
@@ -104,41 +89,23 @@ impl Frames {
 
     /// An error of the record behind the last one.
     fn refuse(&self, what: String, fix: &str) -> WorkloadError {
-        let (file, record) = (self.name.clone(), self.number + 1);
+        let (file, record) = (self.name().to_owned(), self.number + 1);
         WorkloadError::Record { file, record, what, fix: fix.to_owned() }
     }
 
     /// Reads until `wanted` bytes are in the buffer; `false` where the data ends before.
     fn fill(&mut self, wanted: usize) -> Result<bool, WorkloadError> {
-        while self.end - self.start < wanted {
-            if self.buffer.len() - self.start < wanted {
-                self.buffer.copy_within(self.start..self.end, 0);
-                self.end -= self.start;
-                self.start = 0;
-            }
-            match self.source.read(&mut self.buffer[self.end..]) {
-                Ok(0) => return Ok(false),
-                Ok(count) => self.end += count,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
-                    let after = self.number;
-                    let what = format!("the compressed data ends early, after record {after}");
-                    return Err(self.refuse(what, CUT_FIX));
-                }
-                Err(source) => {
-                    let fix = "give a readable file of blktrace, plain, gzip or zstd";
-                    return Err(WorkloadError::Io { file: self.name.clone(), source, fix });
-                }
-            }
-        }
-        Ok(true)
+        self.buffer.fill(wanted).map_err(|stop| match stop {
+            Stop::Cut => self.refuse(cut_after(self.number), CUT_FIX),
+            Stop::Unreadable(error) => error,
+        })
     }
 }
 
 impl fmt::Debug for Frames {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Frames")
-            .field("name", &self.name)
+            .field("name", &self.name())
             .field("number", &self.number)
             .finish_non_exhaustive()
     }

@@ -40,7 +40,7 @@ use flashyard_core::request::{Flags, RequestOp, SECTOR_BYTES};
 pub(crate) use self::frames::Frames;
 use self::record::{DAMAGE_FIX, MAGIC, Order, RECORD_BYTES, VERSION, VERSIONS};
 pub(crate) use self::siblings::check_siblings;
-use super::kernel::{Origin, Rwbs, Streams};
+use super::kernel::{Asked, GivenBack, Origin, Rwbs, Streams};
 use super::{Event, Format, FormatInfo, Parsed, ReaderOptions, Record, RowError};
 use crate::error::WorkloadError;
 use crate::lines::Lines;
@@ -71,6 +71,9 @@ pub const INFO: FormatInfo = FormatInfo {
 
 /// The events, and their actions in the lower half of the action.
 const ACTIONS: [(Event, u32); 3] = [(Event::Queue, 1), (Event::Issue, 7), (Event::Complete, 8)];
+
+/// The action of a request that the driver gave back.
+const REQUEUE: u32 = 6;
 
 /// The highest action that is known, `__BLK_TA_ZONE_UNPLUG`.
 const LAST_ACTION: u32 = 19;
@@ -117,6 +120,25 @@ fn letters(category: u32, bytes: u32) -> Rwbs {
     Rwbs { op, flags }
 }
 
+/// What a record of a request asks for; `None` where it is no request.
+fn asked(order: Order, record: &[u8], category: u32) -> Option<Asked> {
+    let bytes = order.u32_at(record, 24);
+    let letters = letters(category, bytes);
+    let sectors = bytes.div_ceil(SECTOR_BYTES);
+    match letters.on_sectors() {
+        Some(op) if sectors > 0 => {
+            let (flags, first_sector) = (letters.flags, order.u64_at(record, 16));
+            Some(Asked { op, flags, first_sector, sectors })
+        }
+        _ => letters.is_flush().then_some(Asked::FLUSH),
+    }
+}
+
+/// The device of a record.
+fn device(order: Order, record: &[u8]) -> u64 {
+    u64::from(order.u32_at(record, 36))
+}
+
 #[derive(Debug)]
 struct Blktrace {
     /// The place of the chosen event in [`ACTIONS`].
@@ -124,6 +146,7 @@ struct Blktrace {
     streams: Streams,
     /// Records of each of [`ACTIONS`].
     seen: [u64; ACTIONS.len()],
+    given_back: GivenBack,
     /// Room for device, CPU and process number as text.
     text: [Vec<u8>; 3],
 }
@@ -134,6 +157,7 @@ fn reader(options: &ReaderOptions<'_>) -> Box<dyn Format> {
         chosen: chosen.expect("the event is one of the format's"),
         streams: Streams::new(options.event, options.split),
         seen: [0; ACTIONS.len()],
+        given_back: GivenBack::default(),
         text: Default::default(),
     })
 }
@@ -146,7 +170,7 @@ fn put(text: &mut Vec<u8>, number: std::fmt::Arguments<'_>) {
 
 impl Blktrace {
     fn stream(&mut self, order: Order, record: &[u8]) -> Result<u16, RowError> {
-        let device = order.u32_at(record, 36);
+        let device = device(order, record);
         let [device_text, cpu, pid] = &mut self.text;
         put(device_text, format_args!("{},{}", device >> 20, device & 0xf_ffff));
         put(cpu, format_args!("{}", order.u32_at(record, 40)));
@@ -156,18 +180,28 @@ impl Blktrace {
 
     /// The request of a record of the chosen event.
     fn request(&mut self, order: Order, record: &[u8], category: u32) -> Result<Parsed, RowError> {
-        let bytes = order.u32_at(record, 24);
-        let letters = letters(category, bytes);
-        let sectors = bytes.div_ceil(SECTOR_BYTES);
-        let (op, flags, first_sector) = match letters.on_sectors() {
-            Some(op) if sectors > 0 => (op, letters.flags, order.u64_at(record, 16)),
-            _ if letters.is_flush() => (RequestOp::Flush, Flags::NONE, 0),
-            _ => return Ok(Parsed::Other),
-        };
-        let sectors = if op == RequestOp::Flush { 0 } else { sectors };
+        let Some(asked) = asked(order, record, category) else { return Ok(Parsed::Other) };
+        if self.given_back.is_again(device(order, record), asked) {
+            return Ok(Parsed::Other);
+        }
+        let Asked { op, flags, first_sector, sectors } = asked;
         let stream = self.stream(order, record)?;
         let time_ns = order.u64_at(record, 8);
         Ok(Parsed::Request(Record { time_ns, first_sector, sectors, stream, op, flags }))
+    }
+
+    /// Notes what happens to requests that were issued, besides.
+    fn look(&mut self, order: Order, record: &[u8], (category, what): (u32, u32)) {
+        let is_completion = what == ACTIONS[2].1 && !self.given_back.is_empty();
+        if ACTIONS[self.chosen].0 != Event::Issue || !(what == REQUEUE || is_completion) {
+            return;
+        }
+        let Some(asked) = asked(order, record, category) else { return };
+        if is_completion {
+            self.given_back.complete(device(order, record), asked);
+        } else {
+            self.given_back.give_back(device(order, record), asked);
+        }
     }
 }
 
@@ -183,6 +217,7 @@ impl Format for Blktrace {
         if category & (category::NOTIFY | category::PASSED_THROUGH) != 0 {
             return Ok(Parsed::Other);
         }
+        self.look(order, record, (category, what));
         match ACTIONS.iter().position(|(_, known)| *known == what) {
             Some(at) if at == self.chosen => self.request(order, record, category),
             Some(at) => {
@@ -199,6 +234,14 @@ impl Format for Blktrace {
 
     fn passed_over(&self) -> Vec<(Event, u64)> {
         ACTIONS.iter().zip(self.seen).map(|((event, _), seen)| (*event, seen)).collect()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.given_back.note().into_iter().collect()
+    }
+
+    fn noted_rows(&self) -> u64 {
+        self.given_back.again()
     }
 
     fn stream_names(&self) -> Vec<String> {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::error::WorkloadError;
+use crate::words::{counted, either};
 
 /// What stands between the name of a trace and the number of a CPU.
 const MIDDLE: &str = ".blktrace.";
@@ -34,12 +35,14 @@ pub(crate) fn check_siblings(path: &Path) -> Result<(), WorkloadError> {
         .collect();
     others.sort();
     let Some((_, first)) = others.first() else { return Ok(()) };
+    let count = others.len() as u64;
     Err(WorkloadError::File {
         file: path.display().to_string(),
         what: format!(
-            "it holds the requests of CPU {cpu} only, and {} files of other CPUs lie beside it, \
-             the first is {first}",
-            others.len()
+            "it holds the requests of CPU {cpu} only, and {} of other CPUs {} beside it, the first \
+             is {first}",
+            counted(count, "file"),
+            either(count, "lies", "lie")
         ),
         fix: format!(
             "merge them: blkparse -i {trace} -d {trace}.bin -O; or move the file to a folder of \

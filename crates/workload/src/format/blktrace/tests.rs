@@ -157,6 +157,29 @@ fn the_event_chooses_the_records_and_the_rest_is_passed_over() {
 }
 
 #[test]
+fn a_request_that_is_issued_again_counts_once() {
+    let category = 0x140 | category::WRITE;
+    let record = |time, action| Made { time, category, action, ..MADE }.bytes(Order::Little);
+    let read = |actions: &[u32]| {
+        let records = actions.iter().enumerate().map(|(at, &action)| record(at as u64, action));
+        let bytes: Vec<u8> = records.flatten().collect();
+        let keys = TraceKeys { event: Event::Issue, ..TraceKeys::default() };
+        let mut trace = trace("", &bytes, keys).unwrap();
+        let found = std::iter::from_fn(|| trace.next_request().unwrap());
+        (found.map(|request| request.arrival.as_ns()).collect::<Vec<_>>(), trace.notes())
+    };
+    let (times, notes) = read(&[7, REQUEUE, 7, REQUEUE, 7, 8, 7]);
+    assert_eq!(times, [0, 6]);
+    let expected = [
+        "3 records hold no request of the chosen event",
+        "2 requests were issued again, as the driver had given them back: counted once",
+    ];
+    assert_eq!(notes, expected);
+    assert_eq!(read(&[7, REQUEUE, 8, 7]).0, [0, 3]);
+    assert_eq!(read(&[7, 7]).0, [0, 1]);
+}
+
+#[test]
 fn files_are_detected_and_what_follows_records_is_passed_over() {
     let longest = vec![b'x'; 65_535];
     for order in [Order::Little, Order::Big] {
@@ -186,6 +209,12 @@ fn the_example_has_the_requests_that_it_says() {
     assert_eq!(next(), Some((768, Read, 64)));
     assert_eq!(next(), None);
     assert_eq!(trace.stream_names(), ["259,0"]);
+    assert_eq!(trace.notes()[0], "2 records hold no request of the chosen event");
+    assert_eq!(
+        message(&INFO.example.as_bytes()[..64]),
+        "t: there are no requests in it, but 1 record of something else and 0 that cannot be read; \
+         choose another trace.event or trace.format"
+    );
 }
 
 #[test]
@@ -232,6 +261,8 @@ fn damage_is_named_by_record() {
     let mut skipping = trace("", &[&odd[..], &good].concat(), keys).unwrap();
     assert!(skipping.next_request().unwrap().is_some());
     assert_eq!(skipping.stats().bad_rows, 1);
+    let notes = skipping.notes();
+    assert!(notes[0].starts_with("1 row cannot be read and was left out, first t:record 1: "));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What the columns of a row are called, and what stands in them.
 
 use super::json;
-use crate::number::decimal;
+use crate::number::scientific;
 
 /// What a column means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,13 +164,13 @@ impl Header {
     }
 }
 
-/// What a line of JSON has for each role, or what is wrong with it.
+/// What a line of JSON has for each role, or what is wrong with it. A key of null is empty.
 pub(super) fn json_row(line: &[u8]) -> Result<Roles<&[u8]>, String> {
     let mut row = Roles::default();
     for member in json::members(line) {
         let (name, value) = member?;
         if let Some(role) = role(name)
-            && !row.set(role, value)
+            && !row.set(role, if role == Role::Key && value.is_null() { b"" } else { value.text })
         {
             return Err(format!(
                 "two members mean the same, the second is {}",
@@ -240,7 +240,7 @@ pub(super) fn recognises(line: &[u8]) -> bool {
     for text in line.split(|&byte| byte == b',').map(<[u8]>::trim_ascii) {
         columns += 1;
         words += u32::from(Op::is_own_word(text));
-        times += u32::from(decimal(text, 0).is_ok());
+        times += u32::from(scientific(text, 0).is_ok());
     }
     Header::of(line).is_ok() || (columns >= 4 && words == 1 && times >= 1)
 }

@@ -6,24 +6,15 @@
 //! is given back joins its free neighbours. Taking and giving depend on nothing but the order of
 //! calls.
 //!
-//! Taking looks at the free extents in order: its cost is their number. Giving costs its logarithm.
+//! Taking and giving an extent costs the logarithm of the number of free extents.
 
-use std::collections::BTreeMap;
-
-/// Successive units of the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Extent {
-    /// The first unit.
-    pub(super) first: u64,
-    /// How many there are; not 0.
-    pub(super) units: u64,
-}
+use super::tree::{Extent, Tree};
 
 /// The free units of a device.
 #[derive(Debug)]
 pub(super) struct Extents {
-    /// The lengths of the free extents, by their first unit. No two of them touch.
-    free: BTreeMap<u64, u64>,
+    /// The free extents. No two of them touch.
+    free: Tree,
     free_units: u64,
     units: u64,
 }
@@ -31,7 +22,10 @@ pub(super) struct Extents {
 impl Extents {
     /// A device of so many units, all free.
     pub(super) fn new(units: u64) -> Self {
-        let free = if units > 0 { BTreeMap::from([(0, units)]) } else { BTreeMap::new() };
+        let mut free = Tree::new();
+        if units > 0 {
+            free.insert(Extent { first: 0, units });
+        }
         Self { free, free_units: units, units }
     }
 
@@ -52,14 +46,13 @@ impl Extents {
             return None;
         }
         self.free_units -= units;
-        let mut free = self.free.iter().map(|(&first, &units)| Extent { first, units });
-        if let Some(found) = free.find(|extent| extent.units >= units) {
+        if let Some(found) = self.free.first_of(units) {
             return Some(vec![self.cut(found, units)]);
         }
         let (mut left, mut taken) = (units, Vec::new());
         while left > 0 {
-            let (&first, &units) = self.free.first_key_value().expect("as many units are free");
-            let cut = self.cut(Extent { first, units }, left.min(units));
+            let found = self.free.first_of(1).expect("as many units are free");
+            let cut = self.cut(found, left.min(found.units));
             left -= cut.units;
             taken.push(cut);
         }
@@ -68,32 +61,43 @@ impl Extents {
 
     /// Takes the first units off a free extent.
     fn cut(&mut self, free: Extent, units: u64) -> Extent {
-        self.free.remove(&free.first);
         if units < free.units {
-            self.free.insert(free.first + units, free.units - units);
+            let rest = Extent { first: free.first + units, units: free.units - units };
+            self.free.change(free.first, rest);
+        } else {
+            self.free.remove(free.first);
         }
         Extent { first: free.first, units }
     }
 
     /// Gives an extent back that was taken.
     pub(super) fn give(&mut self, extent: Extent) {
-        let Extent { mut first, mut units } = extent;
+        let Extent { first, units } = extent;
         self.free_units += units;
-        if let Some((&before, &length)) = self.free.range(..first).next_back() {
-            assert!(before + length <= first, "an extent is given back once");
-            if before + length == first {
-                self.free.remove(&before);
-                (first, units) = (before, units + length);
+        let end = first + units;
+        let before = self.free.before(first + 1);
+        let behind = self.free.from(first);
+        assert!(
+            before.is_none_or(|before| before.first + before.units <= first)
+                && behind.is_none_or(|behind| end <= behind.first),
+            "an extent is given back once"
+        );
+        let before = before.filter(|before| before.first + before.units == first);
+        let behind = behind.filter(|behind| behind.first == end);
+        match (before, behind) {
+            (None, None) => self.free.insert(extent),
+            (Some(before), None) => {
+                self.free.change(before.first, Extent { units: before.units + units, ..before });
+            }
+            (None, Some(behind)) => {
+                self.free.change(end, Extent { first, units: units + behind.units });
+            }
+            (Some(before), Some(behind)) => {
+                self.free.remove(end);
+                let units = before.units + units + behind.units;
+                self.free.change(before.first, Extent { units, ..before });
             }
         }
-        if let Some((&behind, &length)) = self.free.range(first + 1..).next() {
-            assert!(first + units <= behind, "an extent is given back once");
-            if first + units == behind {
-                self.free.remove(&behind);
-                units += length;
-            }
-        }
-        self.free.insert(first, units);
     }
 }
 

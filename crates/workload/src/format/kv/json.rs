@@ -9,7 +9,22 @@ pub(super) fn is_object(line: &[u8]) -> bool {
 }
 
 /// A name and a value.
-type Pair<'a> = (&'a [u8], &'a [u8]);
+type Pair<'a> = (&'a [u8], Value<'a>);
+
+/// What a member holds, as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Value<'a> {
+    pub(super) text: &'a [u8],
+    /// Whether it stood between quotes.
+    pub(super) is_string: bool,
+}
+
+impl Value<'_> {
+    /// Whether it says that there is nothing.
+    pub(super) fn is_null(self) -> bool {
+        self.text == b"null" && !self.is_string
+    }
+}
 
 /// The members of the object on a line. Nothing follows an error.
 pub(super) fn members(line: &[u8]) -> Members<'_> {
@@ -47,7 +62,8 @@ impl<'a> Members<'a> {
         self.place = Place::Inside;
         let name = self.string()?;
         self.skip(b':')?;
-        Ok(Some((name, self.value()?)))
+        let is_string = self.peek() == Some(b'"');
+        Ok(Some((name, Value { text: self.value()?, is_string })))
     }
 
     fn end(&mut self) -> Result<Option<Pair<'a>>, String> {
@@ -158,7 +174,7 @@ mod tests {
     fn read(line: &str) -> Result<Vec<(String, String)>, String> {
         let text = |text: &[u8]| String::from_utf8(text.to_vec()).unwrap();
         members(line.as_bytes())
-            .map(|member| member.map(|(name, value)| (text(name), text(value))))
+            .map(|member| member.map(|(name, value)| (text(name), text(value.text))))
             .collect()
     }
 
@@ -176,6 +192,13 @@ mod tests {
         let nested = r#"{"l":[1,{"x":"]"}],"o":{"p":[]},"e":2}"#;
         let expected = [("l", r#"[1,{"x":"]"}]"#), ("o", r#"{"p":[]}"#), ("e", "2")];
         assert_eq!(read(nested), pairs(&expected));
+    }
+
+    #[test]
+    fn null_is_no_string() {
+        let line = br#"{"a":null,"b":"null","c":0}"#;
+        let nulls: Vec<_> = members(line).map(|member| member.unwrap().1.is_null()).collect();
+        assert_eq!(nulls, [true, false, false]);
     }
 
     #[test]

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use flashyard_core::request::{RequestOp, SECTOR_BYTES};
 
-use super::extents::{Extent, Extents};
+use super::extents::Extents;
+use super::tree::Extent;
 use crate::format::ObjectOptions;
 
 /// Sectors of a device without a limit: no count of bytes overflows.
@@ -43,6 +44,28 @@ impl Object {
     fn units(&self) -> u64 {
         self.extents.iter().map(|extent| extent.units).sum()
     }
+
+    /// The requests that reach it, one for each extent of units of so many sectors: the sectors of
+    /// its bytes, or of all its room for a trim. A request has less than 2^32 sectors.
+    fn pieces(&self, op: RequestOp, unit_sectors: u64, out: &mut Vec<Piece>) {
+        let most = u64::from(u32::MAX) / unit_sectors * unit_sectors;
+        let mut left = match op {
+            RequestOp::Trim => u64::MAX,
+            _ => self.bytes.div_ceil(u64::from(SECTOR_BYTES)),
+        };
+        for extent in &self.extents {
+            let mut first_sector = extent.first * unit_sectors;
+            let mut here = (extent.units * unit_sectors).min(left);
+            left -= here;
+            while here > 0 {
+                let sectors = here.min(most);
+                let fits = u32::try_from(sectors).expect("it is the least of both");
+                out.push(Piece { op, first_sector, sectors: fits });
+                first_sector += sectors;
+                here -= sectors;
+            }
+        }
+    }
 }
 
 /// Objects by name, and where they lie. Every method appends requests to a list in the order in
@@ -56,6 +79,14 @@ pub(super) struct Objects {
     /// The names by the number of the last put; kept only where the oldest make room.
     by_age: BTreeMap<u64, Box<[u8]>>,
     puts: u64,
+    evicted: Evicted,
+}
+
+/// What made room for others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Evicted {
+    pub(super) objects: u64,
+    pub(super) bytes: u64,
 }
 
 impl Objects {
@@ -68,7 +99,13 @@ impl Objects {
             by_key: BTreeMap::new(),
             by_age: BTreeMap::new(),
             puts: 0,
+            evicted: Evicted::default(),
         }
+    }
+
+    /// What made room for others so far.
+    pub(super) const fn evicted(&self) -> Evicted {
+        self.evicted
     }
 
     /// Writes an object of this size: in place where one of this name and size is there; otherwise
@@ -81,35 +118,43 @@ impl Objects {
     ) -> Result<(), Refused> {
         self.puts += 1;
         let age = self.puts;
-        if let Some(object) = self.by_key.get_mut(key).filter(|object| object.bytes == bytes) {
-            let before = std::mem::replace(&mut object.age, age);
-            let name = self.by_age.remove(&before);
-            self.by_age.extend(name.map(|name| (age, name)));
-            self.pieces(RequestOp::Write, key, out);
-            return Ok(());
+        let mut own_units = 0;
+        if let Some(object) = self.by_key.get_mut(key) {
+            if object.bytes == bytes {
+                let before = std::mem::replace(&mut object.age, age);
+                object.pieces(RequestOp::Write, self.unit_sectors, out);
+                let name = self.by_age.remove(&before);
+                self.by_age.extend(name.map(|name| (age, name)));
+                return Ok(());
+            }
+            own_units = object.units();
         }
         let units = bytes.div_ceil(u64::from(SECTOR_BYTES)).div_ceil(self.unit_sectors);
-        let own_units = self.by_key.get(key).map_or(0, Object::units);
         if self.evicts && units > self.extents.units() {
             return Err(Refused::TooLarge(self.bytes_of(self.extents.units())));
         }
         if !self.evicts && units > self.extents.free_units() + own_units {
             return Err(Refused::Full(self.bytes_of(self.extents.free_units() + own_units)));
         }
-        self.remove(key, out);
+        if own_units > 0 {
+            self.remove(key, out);
+        }
         let extents = loop {
             if let Some(extents) = self.extents.take(units) {
                 break extents;
             }
             let (_, oldest) = self.by_age.first_key_value().expect("an empty device has room");
             let oldest = oldest.clone();
-            self.remove(&oldest, out);
+            let bytes = self.remove(&oldest, out).expect("what has an age is there");
+            self.evicted.objects += 1;
+            self.evicted.bytes = self.evicted.bytes.saturating_add(bytes);
         };
-        self.by_key.insert(key.into(), Object { bytes, age, extents });
+        let object = Object { bytes, age, extents };
+        object.pieces(RequestOp::Write, self.unit_sectors, out);
+        self.by_key.insert(key.into(), object);
         if self.evicts {
             self.by_age.insert(age, key.into());
         }
-        self.pieces(RequestOp::Write, key, out);
         Ok(())
     }
 
@@ -124,54 +169,27 @@ impl Objects {
         if bytes.is_some_and(|bytes| bytes != object.bytes) {
             return Err(Refused::OtherSize(object.bytes));
         }
-        self.pieces(RequestOp::Read, key, out);
+        object.pieces(RequestOp::Read, self.unit_sectors, out);
         Ok(())
     }
 
     /// Trims all of an object's room, and frees it.
     pub(super) fn delete(&mut self, key: &[u8], out: &mut Vec<Piece>) -> Result<(), Refused> {
-        if !self.by_key.contains_key(key) {
-            return Err(Refused::Unknown);
-        }
-        self.remove(key, out);
-        Ok(())
+        self.remove(key, out).map(|_| ()).ok_or(Refused::Unknown)
     }
 
     fn bytes_of(&self, units: u64) -> u64 {
         units * self.unit_sectors * u64::from(SECTOR_BYTES)
     }
 
-    /// Removes an object, if it is there.
-    fn remove(&mut self, key: &[u8], out: &mut Vec<Piece>) {
-        self.pieces(RequestOp::Trim, key, out);
-        if let Some(object) = self.by_key.remove(key) {
-            self.by_age.remove(&object.age);
-            for extent in object.extents {
-                self.extents.give(extent);
-            }
+    /// Removes an object and returns its size, if it is there.
+    fn remove(&mut self, key: &[u8], out: &mut Vec<Piece>) -> Option<u64> {
+        let object = self.by_key.remove(key)?;
+        object.pieces(RequestOp::Trim, self.unit_sectors, out);
+        self.by_age.remove(&object.age);
+        for extent in object.extents {
+            self.extents.give(extent);
         }
-    }
-
-    /// The requests that reach an object, if it is there, a request for each extent: the sectors of
-    /// its bytes, or of all its room for a trim. A request has less than 2^32 sectors.
-    fn pieces(&self, op: RequestOp, key: &[u8], out: &mut Vec<Piece>) {
-        let Some(object) = self.by_key.get(key) else { return };
-        let most = u64::from(u32::MAX) / self.unit_sectors * self.unit_sectors;
-        let mut left = match op {
-            RequestOp::Trim => u64::MAX,
-            _ => object.bytes.div_ceil(u64::from(SECTOR_BYTES)),
-        };
-        for extent in &object.extents {
-            let mut first_sector = extent.first * self.unit_sectors;
-            let mut here = (extent.units * self.unit_sectors).min(left);
-            left -= here;
-            while here > 0 {
-                let sectors = here.min(most);
-                let fits = u32::try_from(sectors).expect("it is the least of both");
-                out.push(Piece { op, first_sector, sectors: fits });
-                first_sector += sectors;
-                here -= sectors;
-            }
-        }
+        Some(object.bytes)
     }
 }

@@ -210,6 +210,39 @@ fn wrong_rows_are_refused() {
 }
 
 #[test]
+fn times_may_have_exponents_and_lines_of_json_are_no_headers() {
+    let lines = "{\"time\":1e-05,\"op\":\"put\",\"key\":\"a\",\"bytes\":4096}\n\
+                 {\"time_ms\":2.5E3,\"op\":\"get\",\"key\":\"a\"}\n";
+    let open = |text: &str| {
+        let keys = TraceKeys { rebase: false, ..TraceKeys::default() };
+        Trace::open(Input::memory("t", text.as_bytes()), &keys, &TraceOptions::default()).unwrap()
+    };
+    let mut trace = open(lines);
+    let times = std::iter::from_fn(|| trace.next_request().unwrap()).map(|r| r.arrival.as_ns());
+    assert_eq!(times.collect::<Vec<_>>(), [10_000, 2_500_000_000]);
+    let wrong = lines.replace("1e-05", "e-05");
+    assert_eq!(
+        open(&wrong).next_request().unwrap_err().to_string(),
+        format!("t:1: time is not a number, \"e-05\"; {TIME_FIX}")
+    );
+}
+
+#[test]
+fn rows_without_a_key_are_refused() {
+    let mut reader = reader(&options(80, false));
+    let reader = &mut *reader;
+    check(reader, HEADER, &[]);
+    for row in ["0,put,,4096", "0,get, ,", "0,delete,,"] {
+        refused(reader, row, "key is empty or null");
+    }
+    refused(reader, r#"{"time":0,"op":"put","key":null,"bytes":4096}"#, "key is empty or null");
+    refused(reader, r#"{"time":0,"op":"put","key":"","bytes":4096}"#, "key is empty or null");
+    let named = r#"{"time":0,"op":"put","key":"null","bytes":4096}"#;
+    check(reader, named, &[(0, Write, 0, 8)]);
+    check(reader, "1,get,null,", &[(1_000_000_000, Read, 0, 8)]);
+}
+
+#[test]
 fn messages_name_the_line_and_rows_may_be_left_out() {
     let text = format!("{HEADER}\n0,put,a,4096\n1,put,b,4096\n2,get,b,\n3,get,a,\n");
     let trace = |keys: TraceKeys| {
@@ -233,8 +266,38 @@ fn messages_name_the_line_and_rows_may_be_left_out() {
     let (ops, stats) =
         all(TraceKeys { object_full: ObjectFull::EvictOldest, ..Default::default() });
     assert_eq!(ops, [(Write, 0), (Trim, 0), (Write, 0), (Read, 0)]);
-    // The header and the miss.
+    // The header and the miss, which is the get of b.
     assert_eq!((stats.requests, stats.other_rows), (4, 2));
+}
+
+#[test]
+fn misses_evictions_and_rows_of_memory_are_counted_apart() {
+    let text = format!(
+        "{HEADER},tier\n0,put,a,4096,ssd\n1,put,b,4096,ssd\n2,put,c,5000,ssd\n3,get,a,,ssd\n\
+         3,get,x,,ssd\n4,delete,a,,ssd\n5,get,c,,gpu\n6,get,c,,ssd\n"
+    );
+    let open = |text: &str, object_full| {
+        let keys = TraceKeys { object_full, ..TraceKeys::default() };
+        let options = TraceOptions { capacity_sectors: Some(16), ..TraceOptions::default() };
+        let mut trace =
+            Trace::open(Input::memory("t", text.as_bytes()), &keys, &options).unwrap();
+        while trace.next_request().unwrap().is_some() {}
+        trace
+    };
+    let trace = open(&text, ObjectFull::EvictOldest);
+    assert_eq!(
+        trace.notes(),
+        [
+            "1 line is a header",
+            "1 row is of a tier of memory",
+            "2 gets missed: their objects were never put or no longer there",
+            "1 delete missed: the object was never put or no longer there",
+            "2 objects, 8192 bytes in all, were evicted to make room",
+        ]
+    );
+    assert_eq!(trace.stats().other_rows, 5);
+    let plain = open(&text[..text.find("1,put").unwrap()], ObjectFull::Error);
+    assert_eq!(plain.notes(), ["1 line is a header"]);
 }
 
 #[test]

@@ -11,6 +11,7 @@ pub(super) use self::interface::{Seconds, put};
 
 use super::{FormatInfo, columns, writable_names};
 use crate::error::WorkloadError;
+use crate::words::{counted, was};
 
 /// A count of the requests that were not written as they are, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -131,7 +132,8 @@ impl TraceWriter {
             let what = match self.losses.left_out() {
                 0 => "there are no requests to write".to_owned(),
                 left_out => format!(
-                    "none of {left_out} requests fit the format {}: nothing is left to write",
+                    "none of {} fit the format {}: nothing is left to write",
+                    counted(left_out, "request"),
                     self.format
                 ),
             };
@@ -178,23 +180,26 @@ impl TraceWriter {
                 notes.push(text);
             }
         };
-        note(times, format!("the times of {times} requests were rounded down to {unit} ns"));
+        note(times, format!("the times of {} were rounded down to {unit} ns", counted(times, "request")));
         let why = match self.holds.streams {
             Streams::Appearance => "numbers streams in the order of appearance",
             Streams::None | Streams::Numbers => "has no streams",
         };
-        note(streams, format!("the streams of {streams} requests change: {format} {why}"));
-        note(flags, format!("flags of {flags} requests are lost: {format} has no room for them"));
-        let count = flush_ranges;
-        note(count, format!("the addresses of {count} flushes are lost: {format} has none"));
-        note(names, format!("the names of {names} streams are lost: {format} has none"));
+        note(streams, format!("the streams of {} change: {format} {why}", counted(streams, "request")));
+        let text = counted(flags, "request");
+        note(flags, format!("flags of {text} are lost: {format} has no room for them"));
+        let text = counted(flush_ranges, "flush");
+        note(flush_ranges, format!("the addresses of {text} are lost: {format} has none"));
+        let text = counted(names, "stream");
+        note(names, format!("the names of {text} are lost: {format} has none"));
         for (op, count) in RequestOp::ALL.into_iter().zip(ops) {
-            let (requests, plural) = (show(count, "request"), plural(op));
-            note(count, format!("{requests} left out: {format} has no {plural}"));
+            let (requests, plural) = (counted(count, "request"), plural(op));
+            note(count, format!("{requests} {} left out: {format} has no {plural}", was(count)));
         }
         let end = self.holds.end_sector;
-        let requests = show(addresses, "request");
-        note(addresses, format!("{requests} left out: addresses of {format} end at sector {end}"));
+        let (requests, were) = (counted(addresses, "request"), was(addresses));
+        let why = format!("addresses of {format} end at sector {end}");
+        note(addresses, format!("{requests} {were} left out: {why}"));
         notes
     }
 
@@ -264,10 +269,6 @@ const fn plural(op: RequestOp) -> &'static str {
         RequestOp::Trim => "trims",
         RequestOp::Flush => "flushes",
     }
-}
-
-fn show(count: u64, word: &str) -> String {
-    if count == 1 { format!("1 {word} was") } else { format!("{count} {word}s were") }
 }
 
 #[cfg(test)]

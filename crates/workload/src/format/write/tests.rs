@@ -200,7 +200,7 @@ fn what_does_not_fit_is_named() {
     assert_eq!(
         writer.notes(),
         [
-            "the times of 1 requests were rounded down to 1000 ns",
+            "the times of 1 request were rounded down to 1000 ns",
             "1 request was left out: near has no trims",
             "1 request was left out: addresses of near end at sector 1000",
         ]
