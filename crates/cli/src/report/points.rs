@@ -53,7 +53,7 @@ struct Shown {
     latencies: Latencies,
     /// The requests of each class, of the run that has the fewest.
     counts: [Option<f64>; 4],
-    /// Those of each of several streams.
+    /// The latencies of each of several streams.
     streams: BTreeMap<String, Latencies>,
     /// Those of [`FIGURES`].
     others: [Option<f64>; FIGURES.len()],
