@@ -97,8 +97,13 @@ const savePlots = async () => {
     const texts = [...saved.children].filter((one) => one.tagName === "text");
     const said = texts.map((one) => one.textContent);
     const legend = [...figure.querySelectorAll(".legend span")].map((one) => one.textContent);
-    const expected = [figure.querySelector("b").textContent, ...legend];
-    wants(JSON.stringify(said) === JSON.stringify(expected), `it says ${said.join(", ")}`);
+    const title = figure.querySelector("b").textContent;
+    // The note may take several lines.
+    const note = figure.querySelector(".note")?.textContent ?? "";
+    const expected = [title, note, ...legend].filter((one) => one).join(" ");
+    wants(said.join(" ") === expected, `it says ${said.join(", ")}`);
+    const names = text?.match(/<svg[^>]*>/)[0].match(/ xmlns="/g) ?? [];
+    wants(names.length === 1, `it names its dialect ${names.length} times`);
     wants(saved.querySelector("svg svg")?.childElementCount > 1, "it has no plot");
     const [wide, high] = ["width", "height"].map((name) => Number(saved.getAttribute(name)));
     wants(wide > 100 && high > 60, `it is ${wide} times ${high}`);

@@ -278,18 +278,19 @@
     },
     // Published figures as bars across, ours as dots with where one more run would lie.
     published(one, width, figure) {
-      const kinds = ["yes", "in part", "no", "not judged"];
-      const kind = (word) => (word.startsWith("by ") ? "yes" : kinds.includes(word) ? word : "not judged");
-      const colors = { yes: "#3ca951", "in part": "#efb118", no: "#ff5c4d", "not judged": "#9498a0" };
+      const colors = { yes: "#3ca951", part: "#efb118", no: "#ff5c4d", open: "#9498a0" };
       const place = figure.querySelector(".legend");
-      place.replaceChildren(...kinds.filter((name) => one.rows.some((row) => kind(row.verdict) === name))
-        .map((name) => {
-          const entry = document.createElement("span");
-          const box = document.createElement("i");
-          box.style.background = colors[name];
-          entry.append(box, `ours, ${name}`);
-          return entry;
-        }));
+      // Words of one class have one colour and one entry.
+      const words = (name) => [...new Set(one.rows.filter((row) => row.class === name)
+        .map((row) => row.verdict))];
+      const said = Object.keys(colors).filter((name) => words(name).length > 0);
+      place.replaceChildren(...said.map((name) => {
+        const entry = document.createElement("span");
+        const box = document.createElement("i");
+        box.style.background = colors[name];
+        entry.append(box, `ours: ${words(name).join(", ")}`);
+        return entry;
+      }));
       const mark = document.createElement("span");
       mark.textContent = "| published, as precisely as it is printed";
       place.append(mark);
@@ -308,9 +309,9 @@
             y: "at", fill: "currentColor", fillOpacity: 0.25 }),
           Plot.tickX(rows, { x: "published", y: "at", stroke: "currentColor", strokeWidth: 2 }),
           Plot.ruleY(rows.filter((row) => row.low !== null), { x1: "low", x2: "high", y: "at",
-            stroke: (row) => colors[kind(row.verdict)], strokeWidth: 2 }),
+            stroke: (row) => colors[row.class], strokeWidth: 2 }),
           Plot.dot(rows.filter((row) => row.found !== null), { x: "found", y: "at", r: 4,
-            fill: (row) => colors[kind(row.verdict)] }),
+            fill: (row) => colors[row.class] }),
         ],
       }));
     },
@@ -324,16 +325,30 @@
     if (text !== undefined) made.textContent = text;
     return made;
   };
+  // Lines of whole words that are at most so wide.
+  const broken = (text, width) => text.split(" ").filter((word) => word).reduce((lines, word) => {
+    const more = lines.length > 0 ? `${lines[lines.length - 1]} ${word}` : word;
+    if (lines.length > 0 && long(more) <= width) lines[lines.length - 1] = more;
+    else lines.push(word);
+    return lines;
+  }, []);
   const picture = (figure) => {
     const drawn = figure.querySelector(".canvas svg");
     const [width, height] = ["width", "height"].map((name) => Number(drawn.getAttribute(name)));
     const look = getComputedStyle(document.body);
-    const whole = node("svg", { xmlns: NS, "font-family": "system-ui, sans-serif", "font-size": 12,
+    const whole = node("svg", { "font-family": "system-ui, sans-serif", "font-size": 12,
       fill: look.color, color: look.color });
     const title = figure.querySelector("b").textContent;
     whole.append(node("rect", { width: "100%", height: "100%", fill: look.backgroundColor }),
       node("text", { x: 8, y: 20, "font-weight": 600, "font-size": 14 }, title));
     let [x, y] = [8, 40];
+    // The note says what the places of the x axis are.
+    const note = figure.querySelector(".note")?.textContent ?? "";
+    for (const line of broken(note, width - 16)) {
+      whole.append(node("text", { x, y, "fill-opacity": 0.75 }, line));
+      y += 17;
+    }
+    const first = y;
     for (const entry of figure.querySelectorAll(".legend span")) {
       const box = entry.querySelector("i");
       const wide = long(entry.textContent) + (box ? 32 : 20);
@@ -342,7 +357,7 @@
       whole.append(node("text", { x: x + (box ? 14 : 0), y }, entry.textContent));
       x += wide;
     }
-    const top = x > 8 ? y + 8 : 28;
+    const top = x > 8 ? y + 8 : first - 12;
     const inner = drawn.cloneNode(true);
     inner.setAttribute("y", top);
     inner.style.setProperty("--plot-background", look.backgroundColor);

@@ -119,7 +119,7 @@ fn cell(figure: &Figure, point: usize, values: Values<'_>) -> (String, String) {
 }
 
 /// Whether a figure is a percentile of too few requests of one of its runs.
-fn has_few(figure: &Figure, point: usize, values: Values<'_>) -> bool {
+pub(crate) fn has_few(figure: &Figure, point: usize, values: Values<'_>) -> bool {
     let Some(share) = headline::percentile(&figure.headline().name) else { return false };
     let counts = figure.count().map_or_else(Vec::new, |count| values(point, &count));
     counts.iter().flatten().any(|&count| latency::is_of_few(count, share))

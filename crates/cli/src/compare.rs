@@ -149,6 +149,7 @@ fn write_report(
         command: report::run::command(&objects[0]),
         all: points.collect(),
         axes: axes.clone(),
+        asked: Vec::new(),
     };
     points.page().write_alone(folder, "compare", &Value::Array(objects.to_vec()))
 }
@@ -208,9 +209,11 @@ fn of_points(points: &[&[Run]], found: &[&[Outcome]]) -> String {
     text
 }
 
-/// A table with a column for each stream of a point.
+/// A table with a column for each stream of a point, in the order of the workload.
 fn of_streams(found: &[Outcome]) -> String {
-    let streams: Vec<&String> = streams(found).into_iter().collect();
+    let mut streams: Vec<&String> = streams(found).into_iter().collect();
+    let place = |name: &&String| found[0].streams.iter().flatten().position(|one| one == *name);
+    streams.sort_by_key(place);
     let of = |stream: &&String| {
         figures(found, |one, run| one.of_stream(run.report.streams.get(*stream)?))
     };

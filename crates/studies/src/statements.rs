@@ -30,7 +30,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// All of them with their words, in the order in which they are counted.
-    const ALL: [(Self, &'static str); 9] = [
+    pub const ALL: [(Self, &'static str); 9] = [
         (Self::Yes, "holds"),
         (Self::InPart, "in part"),
         (Self::No, "does not hold"),

@@ -13,12 +13,20 @@ use std::path::Path;
 #[derive(Debug)]
 pub(super) struct Bash;
 
-/// Asks the command for candidates, a line each. No blank follows a candidate that goes on.
+/// Asks the command for candidates, a line each. No blank follows a candidate that goes on. What
+/// the shell would take as its own is escaped as the word begins: bash hands over the word without
+/// its open quote, and puts the candidate behind that.
 const SCRIPT: &str = r#"_NAME() {
-    local line
+    local line open=${COMP_WORDS[COMP_CWORD]:0:1}
     COMPREPLY=()
     while IFS= read -r line; do
-        [[ $line == *' '* && $2 != [\"\']* ]] && printf -v line %q "$line"
+        if [[ $open == \' ]]; then
+            line=${line//\'/\'\\\'\'}
+        elif [[ $open == \" ]]; then
+            [[ $line == *[\\\"\$\`]* ]] && line=$(printf %s "$line" | sed 's/[\\"$`]/\\&/g')
+        elif [[ $line == *[$' \t\'"$`\\&;()<>*?[]|!']* ]]; then
+            printf -v line %q "$line"
+        fi
         COMPREPLY+=("$line")
     done < <(VARIABLE=bash _NAME_index="$COMP_CWORD" _NAME_word="$2" _NAME_at="${COMP_LINE:0:COMP_POINT}" \
         COMPLETER -- "${COMP_WORDS[@]}" 2>/dev/null)

@@ -128,28 +128,35 @@ fn settings(text: &str, keys: Keys, several: bool, own: &OwnParts) -> Vec<Comple
         found.map(|one| one.add_prefix(format!("{before}{done}"))).collect()
     };
     if let Some((key, value)) = last.split_once('=') {
-        return prefixed(words(&all, key.trim()), &format!("{key}="), value);
+        return prefixed(words(&all, several, key.trim()), &format!("{key}="), value);
     }
     // Behind a comma stands another value of the key before it, or else a key.
     let alternative = before.rsplit('|').next().unwrap_or("");
     let key = alternative.rsplit_once('=').map(|(key, _)| key);
     let key = key.and_then(|key| key.rsplit([',', ' ']).next()).unwrap_or("");
-    let mut names = words(&all, key);
+    let mut names = words(&all, several, key);
     if !names.iter().any(|(name, _)| name.starts_with(last)) {
         names = steps(&all, keys, several, last);
     }
     prefixed(names, "", last)
 }
 
-/// The words of a key; a number has none.
-fn words(all: &AllSections, path: &str) -> Vec<Name> {
+/// The key of a trace whose value is the name of a format, or a text of another kind.
+const FORMAT: &str = "trace.format";
+
+/// The words of a key; a number has none. Devices and workloads are values of points alone.
+fn words(all: &AllSections, several: bool, path: &str) -> Vec<Name> {
     let plain = |words: &mut dyn Iterator<Item = &str>| -> Vec<Name> {
         words.map(|word| (word.to_string(), String::new())).collect()
     };
     match path {
         "ftl" => return layers(all),
-        "device" => return devices(),
-        "workload" => return workloads(),
+        "device" if several => return devices(),
+        "workload" if several => return workloads(),
+        FORMAT => {
+            let read = FormatInfo::all();
+            return read.map(|one| (one.name.to_string(), first_line(one.doc))).collect();
+        }
         _ => {}
     }
     let Some((section, name)) = path.rsplit_once('.') else { return Vec::new() };
@@ -187,6 +194,9 @@ fn steps(all: &AllSections, keys: Keys, several: bool, text: &str) -> Vec<Name> 
             let about = if end == rest.len() { doc } else { "" };
             add(format!("{done}{}", &rest[..end]), about);
         }
+    }
+    if done == "trace." && keys != Keys::OfDevices {
+        add(format!("{FORMAT}="), "the format, if detection is not wanted");
     }
     let extra: &[&str] = match (keys, several) {
         _ if !done.is_empty() => &[],

@@ -91,6 +91,8 @@ pub(crate) struct Beside {
     /// Half of the last digit that is printed.
     pub(crate) half: f64,
     pub(crate) verdict: String,
+    /// The class of the colour of the verdict: yes, no, part, open.
+    pub(crate) class: &'static str,
 }
 
 impl Axis {

@@ -3,8 +3,10 @@
 use super::plot::{Axis, Kind, Plot, Values};
 use super::run::{cumulative, sentence, tail};
 use super::{Page, Section, Table};
-use crate::columns::{Figures, summary};
+use crate::columns::{Figures, summary, title_of};
+use crate::output::summary::latency::{FEW, is_of_few};
 use flashyard_core::request::RequestOp;
+use flashyard_run::figure::Figure;
 use flashyard_run::headline;
 use flashyard_run::units;
 use flashyard_sim::report::{LatencyReport, Report};
@@ -23,6 +25,8 @@ pub(crate) struct Points<'a> {
     pub(crate) command: String,
     /// What varies: the names of keys.
     pub(crate) axes: Vec<String>,
+    /// Figures that were asked for; points are ranked by the first one.
+    pub(crate) asked: Vec<Figure>,
     pub(crate) all: Vec<Point<'a>>,
 }
 
@@ -34,6 +38,8 @@ pub(crate) struct Point<'a> {
     /// Its value on each axis.
     pub(crate) values: Vec<String>,
     shown: Shown,
+    /// Its figures that were asked for, and whether they are percentiles of few requests.
+    asked: Vec<(Option<f64>, bool)>,
     /// The distribution of the latencies of all requests, of a run.
     distribution: Option<&'a [(u64, u64)]>,
 }
@@ -45,7 +51,9 @@ pub(crate) type Latencies = [[Option<f64>; 3]; 4];
 #[derive(Debug)]
 struct Shown {
     latencies: Latencies,
-    /// Those of each of several streams.
+    /// The requests of each class, of the run that has the fewest.
+    counts: [Option<f64>; 4],
+    /// The latencies of each of several streams.
     streams: BTreeMap<String, Latencies>,
     /// Those of [`FIGURES`].
     others: [Option<f64>; FIGURES.len()],
@@ -60,10 +68,10 @@ const LATENCIES: [(&str, &str, &str); 3] = [
 
 /// A figure of a run: its name in the page, its title, what an axis calls it, the unit of the data,
 /// the headline, how many of its unit are one of the data, and whether 0 is worth a point.
-type Figure = (&'static str, &'static str, &'static str, &'static str, &'static str, f64, bool);
+type Fixed = (&'static str, &'static str, &'static str, &'static str, &'static str, f64, bool);
 
 /// The figures that are shown, besides latencies.
-const FIGURES: [Figure; 5] = [
+const FIGURES: [Fixed; 5] = [
     ("throughput", "Throughput", "throughput", "B/s", "mb_per_s", 1e6, true),
     ("iops", "Requests a second", "requests", "1/s", "iops", 1.0, true),
     ("write-amplification", "Write amplification", "write amplification", "", "wa", 1.0, true),
@@ -99,8 +107,9 @@ impl<'a> Point<'a> {
         });
         let distribution = &report.latency_buckets["all"];
         let distribution = Some(&distribution[..]).filter(|buckets| !buckets.is_empty());
-        let shown = Shown { latencies: all, streams, others };
-        Self { number: None, values, shown, distribution }
+        let counts = RequestOp::ALL.map(|op| Some(report.latency_ns[op.name()].count as f64));
+        let shown = Shown { latencies: all, counts, streams, others };
+        Self { number: None, values, shown, asked: Vec::new(), distribution }
     }
 
     /// The mean of the runs of the point of this number, with the marks of its warnings.
@@ -111,23 +120,91 @@ impl<'a> Point<'a> {
         figures: &Figures,
         streams: BTreeMap<String, Latencies>,
     ) -> Self {
-        let mean = |name: &str| headline::place(name).and_then(|place| summary(&figures[place]).0);
+        let all = |name: &str| headline::place(name).map_or(&[][..], |place| &figures[place]);
+        let mean = |name: &str| summary(all(name)).0;
         let latencies = latencies(&mean);
-        let others = FIGURES.map(|(.., name, scale, _)| {
-            mean(name).map(|value| value * scale).filter(|value| *value > 0.0)
+        let others = FIGURES.map(|(.., name, scale, zero)| {
+            mean(name).map(|value| value * scale).filter(|value| zero || *value > 0.0)
         });
-        let (number, shown) = (Some((number, marks)), Shown { latencies, streams, others });
-        Self { number, values, shown, distribution: None }
+        let counts = RequestOp::ALL.map(|op| {
+            let counts = all(&format!("{}.count", op.name())).iter().copied().flatten();
+            counts.min_by(f64::total_cmp)
+        });
+        let shown = Shown { latencies, counts, streams, others };
+        let number = Some((number, marks));
+        Self { number, values, shown, asked: Vec::new(), distribution: None }
+    }
+
+    /// The same with its figures that were asked for.
+    pub(crate) fn with(self, asked: Vec<(Option<f64>, bool)>) -> Self {
+        Self { asked, ..self }
+    }
+
+    /// A latency of a class by its place among [`LATENCIES`], marked if it is of few requests.
+    fn latency(&self, op: RequestOp, place: usize) -> String {
+        let Some(ns) = self.shown.latencies[op as usize][place] else { return "-".to_string() };
+        let name = format!("{}.{}", op.name(), LATENCIES[place].2);
+        let of_few =
+            |share| self.shown.counts[op as usize].is_some_and(|all| is_of_few(all, share));
+        let mark = if headline::percentile(&name).is_some_and(of_few) { "*" } else { "" };
+        units::time(ns) + mark
     }
 }
 
-/// Whether a value of a key is a number, with a unit or without.
-fn is_number(value: &str) -> bool {
-    let value = value.trim_start_matches('-');
-    let end = value.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_');
-    let (digits, unit) = value.split_at(end.unwrap_or(value.len()));
-    let is_unit = unit.trim().chars().all(|c| c.is_ascii_alphabetic() || "%/".contains(c));
-    !digits.is_empty() && is_unit
+/// Units of values of keys, and how many of the smallest one of their kind they have.
+const UNITS: [(&str, f64); 14] = [
+    ("us", 1e3),
+    ("ms", 1e6),
+    ("s", 1e9),
+    ("k", 1e3),
+    ("M", 1e6),
+    ("G", 1e9),
+    ("kB", 1e3),
+    ("MB", 1e6),
+    ("GB", 1e9),
+    ("TB", 1e12),
+    ("KiB", 1_024.0),
+    ("MiB", 1_048_576.0),
+    ("GiB", 1_073_741_824.0),
+    ("TiB", 1_099_511_627_776.0),
+];
+
+/// The number that a value of a key is, with a unit or without; none: it is a word. Values of one
+/// key compare as their numbers do.
+fn number_of(value: &str) -> Option<f64> {
+    let digits = value.trim_start_matches('-');
+    let end = digits.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_');
+    let (digits, unit) = digits.split_at(end.unwrap_or(digits.len()));
+    let unit = unit.trim();
+    let is_unit = unit.chars().all(|c| c.is_ascii_alphabetic() || "%/".contains(c));
+    let number = digits.replace('_', "").parse::<f64>().ok().filter(|_| is_unit)?;
+    let unit = unit.strip_suffix("/s").unwrap_or(unit);
+    let scale = UNITS.iter().find(|(name, _)| *name == unit).map_or(1.0, |(_, scale)| *scale);
+    Some(if value.starts_with('-') { -number } else { number } * scale)
+}
+
+/// Whether the tables and plots have a figure already, whatever was asked for.
+fn is_fixed(figure: &Figure) -> bool {
+    let name = &figure.headline().name;
+    let of_class = |(class, end): (&str, &str)| {
+        class != "all" && LATENCIES.iter().any(|(.., known)| *known == end)
+    };
+    let is_other = FIGURES.iter().any(|(.., known, _, _)| *known == *name);
+    figure.stream().is_none() && (is_other || name.split_once('.').is_some_and(of_class))
+}
+
+/// The unit of the data of plots that a figure has, and how many of it its own unit is.
+fn in_plots(unit: &'static str) -> (&'static str, f64) {
+    match unit {
+        "1" | "flag" => ("", 1.0),
+        "us" => ("ns", 1e3),
+        "s" => ("ns", 1e9),
+        "MB/s" => ("B/s", 1e6),
+        "mJ" => ("pJ", 1e9),
+        "W" => ("mW", 1e3),
+        "J/GB" => ("J/MB", 1e-3),
+        unit => (unit, 1.0),
+    }
 }
 
 impl Points<'_> {
@@ -139,6 +216,7 @@ impl Points<'_> {
         page.verdict = Vec::from_iter((!self.verdict.is_empty()).then(|| sentence(&self.verdict)));
         page.warnings = self.warnings.iter().map(|line| sentence(line)).collect();
         page.plots_first = true;
+        self.rank(&mut page);
         let mut latency = Section { title: "Latency".to_string(), ..Section::default() };
         for (place, (id, title, _)) in LATENCIES.into_iter().enumerate() {
             match self.latencies(id, title, place) {
@@ -173,6 +251,23 @@ impl Points<'_> {
         page
     }
 
+    /// The figure by which points are ranked, if no other plot has it.
+    fn rank(&self, page: &mut Page) {
+        let Some(rank) = self.asked.first().filter(|rank| !is_fixed(rank)) else { return };
+        let mut section = Section { title: "Rank".to_string(), ..Section::default() };
+        let (unit, scale) = in_plots(rank.headline().unit);
+        let value = |point: &Point<'_>| point.asked[0].0.map(|value| value * scale);
+        let values: Vec<_> = self.all.iter().map(value).collect();
+        let title = format!("Rank: {}", title_of(rank));
+        let plot = if values.iter().any(Option::is_some) {
+            Ok(self.plot("rank", &title, Axis::new("", unit), &[(String::new(), values)]))
+        } else {
+            Err(format!("no point has {}", rank.name()))
+        };
+        page.add(&mut section, "Rank", plot);
+        page.push(section);
+    }
+
     /// A latency by its place among [`LATENCIES`]: a plot for each class, since behind a buffer a
     /// write takes a hundredth of the time of a read, or a hundred times as long.
     fn latencies(&self, id: &str, title: &str, place: usize) -> Vec<Plot> {
@@ -199,7 +294,11 @@ impl Points<'_> {
                     ((*name).clone(), values)
                 };
                 let figures: Vec<(String, Vec<Option<f64>>)> = names.iter().map(values).collect();
-                section.plots.extend(self.of_class(op, &format!("stream-{id}"), title, &figures));
+                let mut plot = self.of_class(op, &format!("stream-{id}"), title, &figures);
+                if let Some(plot) = &mut plot {
+                    plot.title += " by stream";
+                }
+                section.plots.extend(plot);
             }
         }
         section
@@ -241,6 +340,14 @@ impl Points<'_> {
                 names.push(name);
             }
         }
+        let label = self.axes.last().map_or("run", String::as_str);
+        // A line says that there is something between two values; between two words is nothing.
+        let joined = label != "seed" && names.iter().all(|name| number_of(name).is_some());
+        if joined {
+            // A search tries values in another order.
+            let number = |name: &String| number_of(name).unwrap_or(0.0);
+            names.sort_by(|a, b| number(a).total_cmp(&number(b)));
+        }
         let mut series = Vec::new();
         for (what, values) in figures {
             for line in &lines {
@@ -253,7 +360,6 @@ impl Points<'_> {
                 series.push(Values { name, values: names.iter().map(value).collect() });
             }
         }
-        let label = self.axes.last().map_or("run", String::as_str);
         let others = self.axes[..self.axes.len().saturating_sub(1)].iter().map(String::as_str);
         let has_streams = figures.iter().any(|(name, _)| !name.is_empty());
         let others: Vec<&str> = has_streams.then_some("stream").into_iter().chain(others).collect();
@@ -262,8 +368,6 @@ impl Points<'_> {
         } else {
             format!("By {label}; a colour for each {}.", others.join(", "))
         };
-        // A line says that there is something between two values; between two words is nothing.
-        let joined = label != "seed" && names.iter().all(|name| is_number(name));
         let kind = Kind::Points { x: Axis::new("", ""), y, joined, names, series };
         Plot::new(id, title, &note, kind)
     }
@@ -299,14 +403,16 @@ impl Points<'_> {
             columns.extend(names);
         }
         columns.extend(["MB/s", "requests/s", "WA", "mW", "J/MB"].map(str::to_string));
+        let asked: Vec<_> =
+            self.asked.iter().enumerate().filter(|(_, one)| !is_fixed(one)).collect();
+        columns.extend(asked.iter().map(|(_, figure)| title_of(figure)));
         columns.extend(is_numbered.then(|| "warnings".to_string()));
         let row = |point: &Point<'_>| {
             let mut row =
                 Vec::from_iter(point.number.as_ref().map(|(number, _)| number.to_string()));
             row.extend(point.values.iter().cloned());
-            let or_dash = |ns: Option<f64>| ns.map_or("-".to_string(), units::time);
             for class in &classes {
-                row.extend(point.shown.latencies[*class as usize].map(or_dash));
+                row.extend((0..LATENCIES.len()).map(|place| point.latency(*class, place)));
             }
             let others = point.shown.others.iter().zip(FIGURES).zip([2, 0, 3, 1, 4]);
             for ((value, (_, _, _, unit, ..)), digits) in others {
@@ -314,12 +420,20 @@ impl Points<'_> {
                 let cell = |value: f64| format!("{:.digits$}", value * scale);
                 row.push(value.map_or_else(|| "-".to_string(), cell));
             }
+            for (place, figure) in &asked {
+                let (value, of_few) = point.asked[*place];
+                row.push(figure.headline().show(value) + if of_few { "*" } else { "" });
+            }
             row.extend(point.number.as_ref().map(|(_, marks)| marks.clone()));
             row
         };
-        let rows = self.all.iter().map(row).collect();
-        let note = "WA: write amplification; J/MB: energy over 10^6 bytes that the host moved.";
-        Table { columns, rows, note: note.to_string(), ..Table::default() }
+        let rows: Vec<Vec<String>> = self.all.iter().map(row).collect();
+        let mut note = "WA: write amplification; J/MB: energy over 10^6 bytes that the host moved."
+            .to_string();
+        if rows.iter().flatten().any(|cell| cell.ends_with('*')) {
+            note += &format!(" {FEW}.");
+        }
+        Table { columns, rows, note, ..Table::default() }
     }
 }
 
@@ -329,11 +443,20 @@ mod tests {
 
     #[test]
     fn numbers_are_told_from_words() {
-        for number in ["1", "0.5", "-3", "32MiB", "10 %", "1_000", "4GB/s", "45us"] {
-            assert!(is_number(number), "{number}");
+        for (text, number) in [
+            ("1", 1.0),
+            ("0.5", 0.5),
+            ("-3", -3.0),
+            ("32MiB", 33_554_432.0),
+            ("10 %", 10.0),
+            ("1_000", 1_000.0),
+            ("4GB/s", 4e9),
+            ("45us", 45_000.0),
+        ] {
+            assert_eq!(number_of(text), Some(number), "{text}");
         }
         for word in ["greedy", "", "-", "drs-k16", "2-level", "./a.toml", "true"] {
-            assert!(!is_number(word), "{word}");
+            assert!(number_of(word).is_none(), "{word}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::report::plot::{Axis, Bar, Beside, Kind, Plot, Values};
 use crate::report::run::sentence;
 use crate::report::{Page, Section, Statement, Table};
-use flashyard_studies::{Answer, Cell, Filled, Form, Line, Number, Part, Results, counts};
+use flashyard_studies::{Answer, Cell, Filled, Form, Line, Number, Part, Results, Verdict, counts};
 
 /// The most rows of a plot of dots, and of its colours; larger tables are shown as tables alone.
 const ROWS: usize = 60;
@@ -160,24 +160,34 @@ fn row_of(answer: &Answer, number: &Number) -> (bool, Beside) {
         published: scaled(number.published),
         half: scaled(number.half),
         verdict: number.verdict.to_string(),
+        class: class_of(number.verdict),
     };
     (number.percent, beside)
 }
 
+/// The class of the colour of a verdict; that of `open` is grey.
+const fn class(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Yes | Verdict::ByDefinition | Verdict::ByCalibration => "yes",
+        Verdict::InPart => "part",
+        Verdict::No => "no",
+        Verdict::NotShown | Verdict::Nothing | Verdict::Open | Verdict::NotJudged => "open",
+    }
+}
+
+/// The same of the word of a verdict.
+fn class_of(word: &str) -> &'static str {
+    let known = Verdict::ALL.iter().find(|(_, known)| *known == word);
+    known.map_or("open", |(verdict, _)| class(*verdict))
+}
+
 /// A statement with its verdict.
 fn statement(answer: &Answer) -> Statement {
-    let verdict = answer.verdict.word();
-    let class = match verdict {
-        "does not hold" => "no",
-        "in part" => "part",
-        "not shown" | "nothing happened" | "open" | "not judged" => "open",
-        _ => "yes",
-    };
     let parts = answer.parts.iter().map(Part::text).collect();
     let about = &answer.about;
     Statement {
-        verdict: verdict.to_string(),
-        class,
+        verdict: answer.verdict.word().to_string(),
+        class: class(answer.verdict),
         text: sentence(&format!("{about}: {}", answer.text)),
         found: answer.found.clone(),
         parts,
@@ -292,6 +302,19 @@ fn with_unit(column: &str, form: Form) -> String {
 mod tests {
     use super::*;
 
+    /// The script of the page has a colour for the class of every verdict, and only those that
+    /// judge nothing are grey.
+    #[test]
+    fn every_verdict_has_its_colour() {
+        let script = include_str!("../../assets/report.js");
+        let grey = ["not shown", "nothing happened", "open", "not judged"];
+        for (verdict, word) in Verdict::ALL {
+            assert_eq!(class_of(word), class(verdict), "{word}");
+            assert_eq!(class_of(word) == "open", grey.contains(&word), "{word}");
+            assert!(script.contains(&format!("{}: \"#", class_of(word))), "{word}");
+        }
+    }
+
     #[test]
     fn figures_of_like_size_share_a_plot() {
         let row = |published: f64| Beside {
@@ -302,6 +325,7 @@ mod tests {
             published,
             half: 0.0,
             verdict: "holds".to_string(),
+            class: "yes",
         };
         let groups = by_size(&[row(1.0), row(-900.0), row(20.0), row(40.0), row(0.0)]);
         let sizes: Vec<Vec<f64>> =

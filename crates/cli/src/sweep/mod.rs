@@ -91,7 +91,10 @@ fn grid(job: &Job<'_>, planner: &mut Planner<'_>) -> Result<()> {
     if job.args.dry_run {
         return list(job, planned.iter());
     }
-    let mut runner = open(job)?;
+    let mut runner = match all_done(job, &planned)? {
+        Some(runner) => runner,
+        None => open(job)?,
+    };
     let runs = say_what_is_known(&runner, job.shard.is_some(), planned.iter());
     let progress = Progress::many("", "runs", runs);
     runner.run(planner, &planned.iter().collect::<Vec<_>>(), &progress)?;
@@ -129,6 +132,20 @@ fn list<'a>(job: &Job<'_>, planned: impl Iterator<Item = &'a Planned>) -> Result
     }
     let of = job.shard.map_or_else(String::new, |shard| format!(" of shard {shard}"));
     print(&format!("{text}{points} points, {known} of {all} runs{of} done\n"))
+}
+
+/// The runs of a table of journals in a folder, if none is missing. Then nothing is written there:
+/// whoever makes the table need not own the folder.
+fn all_done(job: &Job<'_>, planned: &[Planned]) -> Result<Option<Runner>> {
+    if job.shard.is_some() || job.args.shards.journal.is_none() {
+        return Ok(None);
+    }
+    let runner = Runner::look(&job.place, job.args.check)?;
+    let is_done = planned.iter().all(|point| runner.has(point));
+    if is_done {
+        runner.journal().remarks().iter().for_each(|what| remark(what));
+    }
+    Ok(is_done.then_some(runner))
 }
 
 /// Opens the journal. If the program is stopped, it says where finished runs are kept.
@@ -244,10 +261,10 @@ fn finish(job: &Job<'_>, planner: &Planner<'_>, rows: &[Row<'_>], goal: &str) ->
         text += &format!("\n{goal}");
     }
     if let Some(folder) = &args.report {
-        report::write(folder, job, rows)?;
+        report::write(folder, job, planner, rows)?;
     }
     print(&text)?;
-    if let Some(what) = show::missing(sweep, rows) {
+    for what in show::missing(sweep, rows) {
         remark(&what);
     }
     remark(&format!("written: {}", names.join(", ")));

@@ -3,32 +3,43 @@
 
 use super::job::Job;
 use super::results::Row;
-use super::show::{best, ranked};
+use super::show::{asked, best, ranked};
+use crate::columns::{has_few, summary};
 use crate::report::points::{Point, Points};
 use crate::report::run::sentence;
 use anyhow::Result;
+use flashyard_run::figure::Figure;
 use flashyard_run::points;
-use flashyard_run::points::axis::Setting;
+use flashyard_run::sweep::plan::Planner;
 use flashyard_run::verdict;
 use serde_json::Value;
 use std::path::Path;
 
 /// Writes report.html: the points that did not fail.
-pub(super) fn write(folder: &Path, job: &Job<'_>, rows: &[Row<'_>]) -> Result<()> {
+pub(super) fn write(
+    folder: &Path,
+    job: &Job<'_>,
+    planner: &Planner<'_>,
+    rows: &[Row<'_>],
+) -> Result<()> {
     let Job { sweep, args, .. } = job;
     let fine: Vec<&Row<'_>> = rows.iter().filter(|row| row.failed().is_none()).collect();
     let axes = points::keys(fine.iter().map(|row| &row.planned.point[..]));
-    let value = |point: &[Setting], key: &String| {
-        let set = point.iter().find(|(known, _)| known == key);
-        set.map_or_else(|| "-".to_string(), |(_, value)| value.clone())
-    };
     let warnings = by_warning(&fine);
+    let asked = asked(sweep);
     let point = |row: &&Row<'_>| {
-        let values = axes.iter().map(|key| value(&row.planned.point, key)).collect();
+        let values = axes.iter().map(|key| planner.value(&row.planned.point, key)).collect();
         let has = |one: &Warning| one.points.binary_search(&row.number).is_ok();
         let marks = (1..).zip(&warnings).filter(|(_, one)| has(one));
         let marks: Vec<String> = marks.map(|(mark, _)| format!("W{mark}")).collect();
-        Point::of_figures(row.number, marks.join(", "), values, &row.figures(), row.latencies())
+        let (marks, figures) = (marks.join(", "), row.figures());
+        let of_asked = |figure: &Figure| {
+            let values = row.figure(figure);
+            let (mean, of_few) = (summary(&values).0, has_few(figure, 0, &|_, of| row.figure(of)));
+            (mean, mean.is_some() && of_few)
+        };
+        Point::of_figures(row.number, marks, values, &figures, row.latencies())
+            .with(asked.iter().map(of_asked).collect())
     };
     let failed = rows.len() - fine.len();
     let of_seeds = match sweep.seeds.len() {
@@ -54,6 +65,7 @@ pub(super) fn write(folder: &Path, job: &Job<'_>, rows: &[Row<'_>]) -> Result<()
         command: format!("flashyard sweep {}", args.file),
         all: fine.iter().map(point).collect(),
         axes: axes.clone(),
+        asked: asked.clone(),
     };
     points.page().write_alone(folder, "sweep", &Value::Null)
 }

@@ -28,11 +28,13 @@ pub(crate) fn points(sweep: &Sweep, planner: &Planner<'_>, rows: &[Row<'_>]) -> 
         if sweep.file.title.is_empty() { String::new() } else { format!("{}\n", sweep.file.title) };
     text += &heading(planner, rows);
     text += "\n\n";
-    if fine.len() <= MOST || ranked.len() <= 2 * ENDS {
-        text += &table(sweep, planner, &fine);
+    let (shown, left_out) = if fine.len() <= MOST || ranked.len() <= 2 * ENDS {
+        table(sweep, planner, &fine)
     } else {
-        text += &ends(sweep, planner, &ranked);
-    }
+        ends(sweep, planner, &ranked)
+    };
+    text += &shown;
+    text += &no_room(sweep, &left_out);
     if ranked.len() > 1 && sweep.goal.is_none() {
         text += "\n";
         text += &best(sweep, &ranked).map(|end| end.wrapped()).concat();
@@ -40,19 +42,39 @@ pub(crate) fn points(sweep: &Sweep, planner: &Planner<'_>, rows: &[Row<'_>]) -> 
     text
 }
 
-/// The first and the last points by rank.
-fn ends(sweep: &Sweep, planner: &Planner<'_>, ranked: &[(f64, &Row<'_>)]) -> String {
+/// The first and the last points by rank, and the figures that one of the tables leaves out.
+fn ends(sweep: &Sweep, planner: &Planner<'_>, ranked: &[(f64, &Row<'_>)]) -> (String, Vec<Figure>) {
     let rows = |part: &[(f64, &Row<'_>)]| {
         table(sweep, planner, &part.iter().map(|(_, row)| *row).collect::<Vec<_>>())
     };
     let left = ranked.len() - 2 * ENDS;
     let name = title_of(&sweep.rank);
-    format!(
-        "the best {ENDS} by {name}\n{}\n{left} points between them are in the file\n\nthe worst \
-         {ENDS}\n{}",
-        rows(&ranked[..ENDS]),
-        rows(&ranked[ranked.len() - ENDS..]),
-    )
+    let (best, mut left_out) = rows(&ranked[..ENDS]);
+    let (worst, more) = rows(&ranked[ranked.len() - ENDS..]);
+    left_out.extend(more);
+    let text = format!(
+        "the best {ENDS} by {name}\n{best}\n{left} points between them are in the file\n\nthe \
+         worst {ENDS}\n{worst}"
+    );
+    (text, left_out)
+}
+
+/// Names the figures of the table that the file asks for and that have no room.
+fn no_room(sweep: &Sweep, left_out: &[Figure]) -> String {
+    // The figure of a goal has a table of its own.
+    let asked = std::iter::once(&sweep.rank).chain(&sweep.columns);
+    let mut names: Vec<String> = Vec::new();
+    for figure in asked.filter(|figure| left_out.contains(figure)) {
+        if !names.contains(&figure.name()) {
+            names.push(figure.name());
+        }
+    }
+    if names.is_empty() {
+        return String::new();
+    }
+    let names = names.join(", ");
+    let text = format!("not shown for lack of room: {names}; they are in the file");
+    wrapped(&text, WIDTH, "") + "\n"
 }
 
 /// Names the device and the workload that all points share.
@@ -77,6 +99,17 @@ fn heading(planner: &Planner<'_>, rows: &[Row<'_>]) -> String {
     format!("{device}, {workload}{seeds}")
 }
 
+/// The figures that the file asks for: that of the rank first, each once.
+pub(super) fn asked(sweep: &Sweep) -> Vec<Figure> {
+    let mut figures = vec![sweep.rank.clone()];
+    for figure in sweep.columns.iter().chain(sweep.goal.as_ref().map(|goal| &goal.metric)) {
+        if !figures.contains(figure) {
+            figures.push(figure.clone());
+        }
+    }
+    figures
+}
+
 /// The figures that the table has where they fit: that of the rank first, each once.
 fn figures(sweep: &Sweep) -> Vec<Figure> {
     let mut figures = vec![sweep.rank.clone()];
@@ -92,7 +125,8 @@ fn figures(sweep: &Sweep) -> Vec<Figure> {
 }
 
 /// Makes a row for each point. If settings and figures do not fit a line, each point is a column.
-fn table(sweep: &Sweep, planner: &Planner<'_>, rows: &[&Row<'_>]) -> String {
+/// Returns the figures that do not fit, too.
+fn table(sweep: &Sweep, planner: &Planner<'_>, rows: &[&Row<'_>]) -> (String, Vec<Figure>) {
     let asked = figures(sweep);
     let keys = points::keys(rows.iter().map(|row| &row.planned.point[..]));
     let mut cells: Vec<Vec<String>> = vec![
@@ -109,26 +143,30 @@ fn table(sweep: &Sweep, planner: &Planner<'_>, rows: &[&Row<'_>]) -> String {
         column.iter().flat_map(|cell| cell.lines()).map(|line| line.chars().count()).max()
     };
     let mut used: usize = cells.iter().map(|column| width(column).unwrap_or(0) + 2).sum();
-    let mut figures = 0;
+    let (mut figures, mut left_out) = (0, Vec::new());
     for asked in &asked {
         let column = figure(rows, asked);
         let more = width(&column).unwrap_or(0) + 2;
-        let is_known = column[1..].iter().any(|cell| cell != "-");
-        if is_known && used + more <= WIDTH + 2 {
+        if column[1..].iter().all(|cell| cell == "-") {
+            continue;
+        }
+        if used + more <= WIDTH + 2 {
             used += more;
             figures += 1;
             cells.push(column);
+        } else {
+            left_out.push(asked.clone());
         }
     }
     if figures == 0 && !rows.is_empty() {
-        return by_column(planner, &keys, &asked, rows);
+        return (by_column(planner, &keys, &asked, rows), Vec::new());
     }
     let header: Vec<&str> = cells.iter().map(|column| column[0].as_str()).collect();
     let mut all = table::table(&header);
     for row in 1..=rows.len() {
         all.add_row(cells.iter().map(|column| column[row].clone()).collect::<Vec<_>>());
     }
-    table::render(&all)
+    (table::render(&all), left_out)
 }
 
 /// What a figure is called above a column.
@@ -220,25 +258,39 @@ impl Ranked {
     }
 }
 
-/// What is said where the file names figures of streams that no run has. Runs that failed have no
-/// streams; if all did, nothing is said.
-pub(super) fn missing(sweep: &Sweep, rows: &[Row<'_>]) -> Option<String> {
+/// What is said where the file names figures that no run has: those of streams that there are not,
+/// those of classes without a request, and others. Runs that failed have no figures; if all did,
+/// nothing is said.
+pub(super) fn missing(sweep: &Sweep, rows: &[Row<'_>]) -> Vec<String> {
     let is_done = |row: &Row<'_>| row.found.iter().any(|(_, found)| found.failed.is_none());
-    let streams: Vec<&str> = streams(rows).into_iter().collect();
-    let metric = sweep.goal.iter().map(|goal| &goal.metric);
-    let mut names: Vec<String> = Vec::new();
-    for figure in std::iter::once(&sweep.rank).chain(&sweep.columns).chain(metric) {
-        let is_missing = figure.stream().is_some_and(|stream| !streams.contains(&stream));
-        if is_missing && !names.contains(&figure.name()) {
-            names.push(figure.name());
-        }
+    if !rows.iter().any(is_done) {
+        return Vec::new();
     }
+    let streams: Vec<&str> = streams(rows).into_iter().collect();
     let there = match &streams[..] {
         [] => "runs with one stream have no figures by stream".to_string(),
         streams => format!("streams are {}", streams.join(", ")),
     };
-    let is_said = !names.is_empty() && rows.iter().any(is_done);
-    is_said.then(|| format!("warning: no run has the stream of {}; {there}", names.join(", ")))
+    let (mut of_streams, mut of_classes, mut others) = (Vec::new(), Vec::new(), Vec::new());
+    for figure in asked(sweep) {
+        let is_there = |row: &Row<'_>| row.figure(&figure).iter().any(Option::is_some);
+        if figure.stream().is_some_and(|stream| !streams.contains(&stream)) {
+            of_streams.push(figure.name());
+        } else if !rows.iter().any(is_there) {
+            let of_class = figure.count().is_some();
+            if of_class { &mut of_classes } else { &mut others }.push(figure.name());
+        }
+    }
+    let line = |names: Vec<String>, what: &str, end: &str| {
+        let is_said = !names.is_empty();
+        is_said.then(|| format!("warning: no run has {what} {}{end}", names.join(", ")))
+    };
+    let lines = [
+        line(of_streams, "the stream of", &format!("; {there}")),
+        line(of_classes, "a request of the class of", ""),
+        line(others, "the figure", ""),
+    ];
+    lines.into_iter().flatten().collect()
 }
 
 /// What a goal found at a point.
@@ -266,12 +318,12 @@ pub(crate) fn goal(goal: &Goal, point: &[Setting], search: &Search) -> String {
         ),
         End::Everywhere(answer) => writeln!(
             said,
-            "{word} {key} with {words}: {}; that is\nthe end of the range, so widen the range to go on",
+            "{word} {key} with {words}: {}; that is the end of the range, so widen the range to go on",
             goal.value(answer)
         ),
         End::Nowhere(far) => writeln!(
             said,
-            "no value found: {words} does not hold\nat the far end, {key} = {}",
+            "no value found: {words} does not hold at the far end, {key} = {}",
             goal.value(far)
         ),
         End::Try(_) => Ok(()),
@@ -304,8 +356,8 @@ fn doubts(goal: &Goal, search: &Search) -> String {
             let words = goal.words();
             let _ = writeln!(
                 text,
-                "warning: the mean meets {words}, but its 95 % interval does not exclude the\nlimit; \
-                 run more seeds"
+                "warning: the mean meets {words}, but its 95 % interval does not exclude \
+                 the limit; run more seeds"
             );
         }
     }

@@ -161,6 +161,9 @@ fn chain(request: &Explained, words: &Words<'_>) -> String {
 
 /// What the second value of a key changes.
 pub(super) fn two(found: &Question, sides: &[Explanation; 2], names: &[String; 2]) -> String {
+    if sides.iter().all(|side| side.sums.requests == 0) {
+        return headed("", &found.no_such_request(), "");
+    }
     let words = [Words(&sides[0].settings), Words(&sides[1].settings)];
     let [before, after] = [0, 1].map(|side| by_text(&sides[side].sums, &words[side]));
     let keys: BTreeSet<_> = before.keys().chain(after.keys()).collect();

@@ -121,6 +121,23 @@ fn points_are_alternatives_devices_and_ranges() {
     assert!(twice.stderr.contains("device: it is drs already"), "{twice:?}");
 }
 
+/// Streams stand beside each other as in the workload, not by name: ratios are to the first.
+#[test]
+fn streams_are_in_the_order_of_the_workload() {
+    let stream = |name: &str, base: &str| {
+        format!(
+            "[[stream]]\nname = \"{name}\"\n[stream.pattern]\nbase = \"{base}\"\nrequests = 99\n"
+        )
+    };
+    let text = stream("writer", "random-write") + &stream("asker", "random-read");
+    let folder = Folder::with("two.toml", text);
+    let vary = ["--vary", "queue.depth=1", "--by", "stream"];
+    let text = folder.run(&[&["compare", "small-full", "two.toml"], &vary[..]].concat()).text();
+    let row = text.lines().find(|line| line.starts_with("stream ")).expect("a row of names");
+    let names: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(names, ["stream", "writer", "asker"], "{text}");
+}
+
 /// The mean of three seeds is that of the three runs; a seed is also a point of its own.
 #[test]
 fn several_seeds_give_means_with_intervals() {

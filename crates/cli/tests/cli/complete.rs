@@ -45,6 +45,10 @@ fn keys_and_their_words_are_candidates() {
     check(&folder, &["run", "--set=gc.policy=gre"], &["--set=gc.policy=greedy"]);
     check(&folder, &["run", "--set", "nand.read_us="], &[]);
     check(&folder, &["run", "--set", "ftl=f"], &["ftl=fast"]);
+    // A device and a workload are named, not set; what reads a trace has a name.
+    check(&folder, &["run", "--set", "workload="], &[]);
+    check(&folder, &["run", "--set", "trace.form"], &["trace.format="]);
+    check(&folder, &["run", "--set", "trace.format=blkp"], &["trace.format=blkparse"]);
     // Numbers of a pattern are keys of the workload, which a study does not take.
     check(&folder, &["run", "--set", "patt"], &["pattern."]);
     check(&folder, &["trace", "info", "movie", "--set", "patt"], &["pattern."]);
@@ -119,4 +123,21 @@ fn bash_completes_behind_an_equals_sign() {
     assert_eq!(ask("flashyard run --set gc.policy = gre", "gre"), ["greedy"]);
     assert!(ask("flashyard run --set gc.policy =", "").contains(&"greedy".to_string()));
     assert_eq!(ask("flashyard run nvme-t", "nvme-t"), ["nvme-tlc"]);
+    // Letters of the shell are escaped as the quote asks that is open, which bash keeps for itself.
+    for name in ["my file.txt", "it's.txt", "cost$x.txt"] {
+        folder.write(name, "");
+    }
+    for (word, current, expected) in [
+        ("my", "my", "my\\ file.txt"),
+        ("'\"my f'", "my f", "my file.txt"),
+        ("\"'my f\"", "my f", "my file.txt"),
+        ("it", "it", "it\\'s.txt"),
+        ("'\"it'", "it", "it's.txt"),
+        ("\"'it\"", "it", "it'\\''s.txt"),
+        ("cost", "cost", "cost\\$x.txt"),
+        ("'\"cost'", "cost", "cost\\$x.txt"),
+        ("\"'cost\"", "cost", "cost$x.txt"),
+    ] {
+        assert_eq!(ask(&format!("flashyard run {word}"), current), [expected], "{word}");
+    }
 }

@@ -196,7 +196,7 @@ fn streams_have_plots_of_their_own_and_words_are_not_joined() {
         let means = plot(&data, "stream-latency-mean-write");
         assert_eq!(
             (&means["joined"], &means["title"]),
-            (&false.into(), &"Mean latency of writes".into())
+            (&false.into(), &"Mean latency of writes by stream".into())
         );
         for (line, stream) in ["reader", "writer"].iter().enumerate() {
             let series = &means["series"][line];
@@ -265,6 +265,103 @@ fn a_sweep_begins_with_plots_and_keeps_warnings_to_their_points() {
     }
 }
 
+/// A search tries values in an order of its own; the page has them by number.
+#[test]
+fn values_that_a_search_tried_are_in_order() {
+    let folder = Folder::new();
+    let text = "device = \"small-full\"\nworkload = \"random-write\"\n\
+                set = [\"pattern.requests=2000\"]\nvary = [\"stream.depth=1,4\"]\n[goal]\n\
+                key = \"ftl.over_provisioning_percent\"\nrange = [8, 28]\nmetric = \"wa\"\n\
+                below = 2.8\n";
+    folder.write("s.toml", text);
+    folder.run(&["sweep", "s.toml", "--report", "s"]).text();
+    let data = data_of(&folder.read("s/report.html"));
+    let shown = &plot(&data, "write-amplification")["names"];
+    let names = shown.as_array().unwrap().iter();
+    let names: Vec<u64> = names.map(|name| name.as_str().unwrap().parse().unwrap()).collect();
+    assert!(names.len() > 3 && names.is_sorted(), "{names:?}");
+}
+
+/// A point that does not set a key has its value nevertheless; figures that the file asks for are
+/// in the table of points, and that of the rank is drawn.
+#[test]
+fn a_sweep_shows_what_its_file_asks_for() {
+    let folder = Folder::new();
+    let text = "device = \"small-full\"\nworkload = \"random-write\"\n\
+                set = [\"pattern.requests=300\"]\nrank = \"write.max_us\"\n\
+                columns = [\"erases\", \"wa\"]\n\
+                [[point]]\nset = [\"stream.depth=4\"]\n\
+                [[point]]\nset = [\"gc.policy=fifo\"]\n";
+    folder.write("s.toml", text);
+    let printed = folder.run(&["sweep", "s.toml", "--csv", "s.csv", "--report", "s"]).text();
+    let html = String::from_utf8(folder.read("s/report.html")).unwrap();
+    let table = html.split_once("<h2>Figures by point</h2>").unwrap().1;
+    let cells = |row: &str, ends: &str| -> Vec<String> {
+        let cells = row.split(ends).map(|cell| cell.rsplit('>').next().unwrap().to_string());
+        let cells: Vec<String> = cells.collect();
+        cells[..cells.len() - 1].to_vec()
+    };
+    let mut rows = table.split("</tr>");
+    let header = cells(rows.next().unwrap(), "</th>");
+    let place = |name: &str| header.iter().position(|one| one == name).expect(name);
+    let points: Vec<Vec<String>> =
+        rows.take(2).map(|row| cells(&row.replace("</th>", "</td>"), "</td>")).collect();
+    let depth = points[1][place("stream.depth")].clone();
+    assert_eq!((&points[0][place("stream.depth")][..], &depth[..]), ("4", "32"), "{points:?}");
+    assert!(points[0][place("gc.policy")] != "-", "{points:?}");
+    let bytes = folder.read("s.csv");
+    let mut reader = csv::Reader::from_reader(&bytes[..]);
+    let columns = reader.headers().unwrap().clone();
+    let records: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    let number = |point: usize, name: &str| -> f64 {
+        let place = columns.iter().position(|one| one == name).expect(name);
+        records[point][place].parse().unwrap()
+    };
+    let data = data_of(html.as_bytes());
+    let rank = plot(&data, "rank");
+    assert_eq!(rank["title"], "Rank: write max");
+    for (point, row) in points.iter().enumerate() {
+        let longest = number(point, "write.max_us");
+        assert!(printed.contains(&row[place("write max")]), "{row:?}: {printed}");
+        assert_eq!(row[place("erases")], number(point, "erases").to_string());
+        let series = rank["series"].as_array().unwrap().iter();
+        let mut drawn = series.flat_map(|one| one["values"].as_array().unwrap());
+        assert!(drawn.any(|value| is_near(value, longest * 1e3)), "{rank}");
+    }
+    assert_eq!(header.iter().filter(|name| *name == "WA" || *name == "wa").count(), 1);
+}
+
+/// A figure that is 0 is a figure.
+#[test]
+fn a_sweep_keeps_zeros() {
+    let folder = Folder::new();
+    let text = "device = \"nvme-tlc\"\nworkload = \"random-write\"\n\
+                set = [\"pattern.requests=20\"]\nvary = [\"stream.depth=1,4\"]\n";
+    folder.write("s.toml", text);
+    folder.run(&["sweep", "s.toml", "--report", "s"]).text();
+    let html = folder.read("s/report.html");
+    let data = data_of(&html);
+    let factor = plot(&data, "write-amplification");
+    assert_eq!(factor["series"][0]["values"], serde_json::json!([0.0, 0.0]));
+    assert!(String::from_utf8(html).unwrap().contains("<td>0.000</td>"));
+}
+
+/// A percentile of few requests is marked as in tables on the screen.
+#[test]
+fn tables_of_pages_mark_percentiles_of_few_requests() {
+    let folder = Folder::new();
+    let run = ["compare", "small-full", "random-write", "--vary", "queue.depth=1,4"];
+    for (requests, is_marked) in [("300", true), ("12000", false)] {
+        let set = format!("pattern.requests={requests}");
+        folder.run(&[&run[..], &["--set", &set, "--out", "c"]].concat()).text();
+        let html = String::from_utf8(folder.read("c/report.html")).unwrap();
+        let table = html.split_once("<h2>Figures by run</h2>").unwrap().1;
+        let table = table.split_once("<footer>").unwrap().0;
+        assert_eq!(table.matches("*</td>").count(), if is_marked { 4 } else { 0 }, "{table}");
+        assert_eq!(table.contains("* fewer than 10 requests took longer"), is_marked);
+    }
+}
+
 #[test]
 fn a_study_has_published_figures_beside_ours() {
     let folder = Folder::new();
@@ -290,6 +387,8 @@ fn a_study_has_published_figures_beside_ours() {
         };
         let row = rows.iter().find(is_it).unwrap_or_else(|| panic!("{number}"));
         assert_eq!(row["verdict"], number["verdict"]);
+        let is_yes = ["holds", "by definition", "by calibration"].map(Value::from);
+        assert_eq!(row["class"] == "yes", is_yes.contains(&number["verdict"]), "{row}");
     }
     let page = String::from_utf8(html).unwrap();
     let judged = page.matches("<span class=\"word ").count();

@@ -335,6 +335,42 @@ fn streams_that_no_run_has_are_named() {
     );
 }
 
+/// A class of which no run has a request is named in one line, of all streams and of one; so are
+/// figures that have no value.
+#[test]
+fn figures_that_no_run_has_are_named() {
+    let folder = Folder::with("two.toml", TWO);
+    let text = "device = \"small-full\"\nworkload = \"two.toml\"\n\
+                vary = [\"nand.read_us=50,100\"]\nrank = \"trim.p99_us\"\n\
+                columns = [\"stream.log.read.p99_us\", \"stream.log.read.count\", \"tbw\"]\n";
+    folder.write("s.toml", text);
+    let ran = folder.run(&["sweep", "s.toml"]);
+    let lines: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("warning")).collect();
+    let of_classes = "warning: no run has a request of the class of trim.p99_us, \
+                      stream.log.read.p99_us";
+    assert_eq!(lines, [of_classes, "warning: no run has the figure tbw"]);
+}
+
+/// Figures that the file asks for and that do not fit the screen are named.
+#[test]
+fn figures_without_room_are_named() {
+    let names = ["write.p50_us", "write.p90_us", "write.p99_us", "write.p999_us", "write.max_us"];
+    let all = [&names[..], &["energy_mj", "mb_per_s", "wa", "erases", "iops"]].concat();
+    let columns = all.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+    let text = format!("{GRID}columns = [{columns}]\n").replace("8000", "300");
+    let folder = Folder::with("s.toml", text);
+    let text = folder.run(&["sweep", "s.toml"]).text();
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let said = text.replace('\n', " ");
+    let (_, said) = said.split_once("not shown for lack of room: ").expect("it is said");
+    let (left_out, _) = said.split_once("; they are in the file").expect("it has an end");
+    let left_out: Vec<&str> = left_out.split(", ").collect();
+    assert!(left_out.iter().all(|name| all.contains(name)), "{left_out:?}");
+    // The default figures are not asked for, so nothing is said of them.
+    let few = Folder::with("s.toml", GRID.replace("8000", "300"));
+    assert!(!few.run(&["sweep", "s.toml"]).text().contains("lack of room"));
+}
+
 /// Every key that a sweep varies is a column: one that all points agree in, and one that has no
 /// effect on any of them, since the device is a disk.
 #[test]
@@ -449,8 +485,10 @@ fn a_goal_is_met_by_the_least_value() {
 fn a_goal_that_is_not_met_says_so() {
     let folder = Folder::with("s.toml", format!("{GOAL}below = 1\n"));
     let text = folder.run(&["sweep", "s.toml"]).text();
-    let say = "no value found: wa < 1 does not hold\nat the far end";
+    let say = "no value found: wa < 1 does not hold at the far end";
     assert_eq!(text.matches(say).count(), 2, "{text}");
+    // The figure has a table of its own.
+    assert!(!text.contains("lack of room"), "{text}");
 }
 
 fn refused(folder: &Folder, args: &[&str], message: &str) {

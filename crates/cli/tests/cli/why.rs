@@ -257,6 +257,20 @@ fn the_text_fits_a_screen() {
     }
 }
 
+/// Where no request was chosen, no figure of one is said.
+#[test]
+fn a_class_without_a_request_has_no_figure() {
+    let folder = Folder::with("t.txt", trace(&[(0, 0, true)]));
+    for (args, said) in [
+        (&["--class", "write"][..], "p99 of writes: no such request was answered\n"),
+        (&["--class", "trim", "--slowest", "3"], "the mean of the slowest 3: no such request"),
+        (&["--class", "write", "--vary", "queue.depth=1,4"], "p99 of writes: no such request"),
+    ] {
+        let text = folder.run(&[&["why", "drs", "t.txt"], args].concat()).text();
+        assert!(text.starts_with(said) && !text.contains("0 ns"), "{text}");
+    }
+}
+
 #[test]
 fn what_cannot_be_explained_is_refused() {
     let folder = Folder::with("t.txt", trace(&[(0, 0, true)]));

@@ -48,6 +48,22 @@ impl Runner {
         Ok(Self { journal, refused, check, shard })
     }
 
+    /// The same without a journal that is written: what runs from now on is kept nowhere.
+    ///
+    /// Errors: those of [`Journal::look`].
+    pub fn look(place: &Place, check: bool) -> Result<Self> {
+        let (journal, refused) = (Journal::look(place)?, BTreeMap::new());
+        Ok(Self { journal, refused, check, shard: None })
+    }
+
+    /// Whether no run of a point is left to be done: each is finished, or this machine cannot run
+    /// it.
+    pub fn has(&self, point: &Planned) -> bool {
+        let runs = point.runs.as_ref();
+        let cannot = runs.is_ok_and(|runs| runs.refused.is_some());
+        cannot || point.names().iter().all(|name| self.found(name).is_some())
+    }
+
     /// What is finished.
     pub const fn journal(&self) -> &Journal {
         &self.journal

@@ -59,10 +59,10 @@ pub struct Explanation {
 impl Explanation {
     /// The first finding as a sentence, behind what was asked for.
     pub fn finding(&self, question: &Question) -> String {
-        let what = question.what(self);
         let Some((key, ns)) = self.sums.rows().into_iter().next() else {
-            return format!("{what}: no such request was answered");
+            return question.no_such_request();
         };
+        let what = question.what(self);
         let all = self.sums.latency_ns;
         let share = if all > 0 { 100.0 * ns as f64 / all as f64 } else { 0.0 };
         format!("{what}: {share:.0} % {}", Words(&self.settings).row(&key))
@@ -88,6 +88,11 @@ impl Question {
             Choice::Slowest(most) => format!("the mean of the slowest {most}"),
             Choice::Request(order) => format!("request {order}"),
         }
+    }
+
+    /// What is said in place of the figure where no request was chosen.
+    pub fn no_such_request(&self) -> String {
+        format!("{}: no such request was answered", self.figure_name())
     }
 
     /// That figure in nanoseconds.
