@@ -46,7 +46,7 @@ impl Ledger<'_> {
 
     /// A set begins to wait for another one, whose account is its base, or the sum of a row.
     fn wait_for(&mut self, set: SetId, source: SetId) {
-        let waits = self.sets[source].mode == Mode::Waiting;
+        let waits = self.sets[source].mode() == Mode::Waiting;
         let steps = if waits { self.sets.track(source).steps.saturating_add(1) } else { 0 };
         self.sets.track_mut(set).steps = steps;
         if steps >= LONG && self.sets.may_join(set, source) {
@@ -67,7 +67,7 @@ impl Ledger<'_> {
 
     /// Charges a set that has lost a wait, if it waited; it is woken later at this instant.
     pub(crate) fn charge_wait(&mut self, set: SetId) {
-        if self.sets[set].mode != Mode::Waiting {
+        if self.sets[set].mode() != Mode::Waiting {
             return;
         }
         if self.sets.is_blocked(set) {
@@ -115,12 +115,12 @@ impl Ledger<'_> {
     pub(crate) fn charge_told(&mut self, set: SetId, operation: Option<&Operation>) {
         let running = match operation {
             Some(operation) => Some(*operation),
-            None if self.sets[set].mode == Mode::Running => Some(*self.operation_of(set)),
+            None if self.sets[set].mode() == Mode::Running => Some(*self.operation_of(set)),
             None => None,
         };
         let track = self.sets.track(set);
         let (from, reason, mut parts) = (track.since, track.reason, track.parts);
-        let doing = match self.sets[set].mode {
+        let doing = match self.sets[set].mode() {
             Mode::Slotless => Doing::Slot(self.sets.slot_limit(set)),
             Mode::Waiting => Doing::Waits(self.awaited(set).get(), reason),
             Mode::Firmware => Doing::Firmware,
@@ -173,7 +173,7 @@ impl Ledger<'_> {
     #[inline]
     pub(crate) fn charge_now(&mut self, set: SetId) {
         let elapsed = self.elapsed(set);
-        match self.sets[set].mode {
+        match self.sets[set].mode() {
             Mode::Queued | Mode::Suspended => {
                 let busy = self.flash.busy(self.sets.die(set), self.now);
                 let ordered = self.flash.gate().is_some();
@@ -231,7 +231,7 @@ impl Ledger<'_> {
             if self.sets.track(at).since == self.now {
                 break;
             }
-            if self.sets[at].mode != Mode::Waiting {
+            if self.sets[at].mode() != Mode::Waiting {
                 segment = self.own_segment(at);
                 break;
             }
@@ -268,8 +268,8 @@ impl Ledger<'_> {
         for (spent, base) in spent.iter_mut().zip(&self.sets.track(set).base) {
             *spent -= base;
         }
-        let request = self.sets[set].request;
-        let same = request.is_some() && self.sets[self.awaited(set)].request == request;
+        let request = self.sets[set].request();
+        let same = request.is_some() && self.sets[self.awaited(set)].request() == request;
         if !is_member && !same {
             spent[OTHER] += std::mem::take(&mut spent[OWN]);
         }
@@ -279,7 +279,7 @@ impl Ledger<'_> {
     /// The current segment of a set that waits for no other one.
     fn own_segment(&self, set: SetId) -> [u64; ACCOUNTS] {
         let elapsed = self.elapsed(set);
-        match self.sets[set].mode {
+        match self.sets[set].mode() {
             Mode::Queued | Mode::Suspended => {
                 let busy = self.flash.busy(self.sets.die(set), self.now);
                 let ordered = self.flash.gate().is_some();
@@ -296,7 +296,7 @@ impl Ledger<'_> {
 
     /// The operation that serves the current command of a set.
     pub(crate) fn operation_of(&self, set: SetId) -> &Operation {
-        self.flash.operation(self.sets.die(set), self.sets[set].place)
+        self.flash.operation(self.sets.die(set), self.sets[set].place())
     }
 
     /// What a command on its die has spent its time on since its segment began. Reads are not
@@ -325,14 +325,14 @@ impl Ledger<'_> {
     /// that its array was done and the controller did not know.
     #[cold]
     pub(crate) fn wire_time(&self, set: SetId) -> [u64; 2] {
-        let wire = self.flash.wire(self.sets.die(set), self.sets[set].place);
+        let wire = self.flash.wire(self.sets.die(set), self.sets[set].place());
         wire.map_or([0; 2], |wire| wire.totals(self.now))
     }
 
     /// Time of a share of the planes of a set's operation on the bus.
     #[cold]
     pub(crate) fn wire_share(&self, set: SetId, die: DieId, leads: bool) -> u64 {
-        let wire = self.flash.wire(die, self.sets[set].place);
+        let wire = self.flash.wire(die, self.sets[set].place());
         wire.map_or(0, |wire| wire.share_ns(leads))
     }
 }
