@@ -22,7 +22,7 @@ impl Device {
     #[expect(clippy::inline_always, reason = "compiled for each of its two callers")]
     fn start_as(&mut self, stage: Stage, set: SetId, die: DieId, ppn: Option<Ppn>) {
         let op = stage.op();
-        self.flash.take(die, set, op, stage.purpose(false, false).is_gc(), self.now);
+        self.flash.take(die, set, op, stage.purpose(false).is_gc(), self.now);
         if self.short_road {
             let (busy, ordered) = (self.flash.busy(die, self.now), self.flash.gate().is_some());
             let track = self.sets.track_mut(set);

@@ -196,7 +196,8 @@ impl Base {
 /// Blocks.
 impl Base {
     /// The frontier that a program's command writes to.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub(crate) fn frontier(&self, set: SetId, sets: &Sets) -> Frontier {
         let state = &sets[set];
         match sets.stage(set) {

@@ -114,6 +114,7 @@ pub(crate) struct Lent<'a> {
 
 impl Lent<'_> {
     /// Makes a set of the device's own work.
+    #[inline]
     pub(super) fn own_set(
         &mut self,
         charge: Charge,

@@ -18,6 +18,7 @@ impl Sets {
     }
 
     /// Adds a set of the translation layer with these commands.
+    #[inline]
     pub(crate) fn add_own(
         &mut self,
         now: Time,
@@ -26,7 +27,9 @@ impl Sets {
     ) -> SetId {
         self.make_room();
         let number = self.take_number();
-        self.insert(now, number, &Set { work: Work::Own(work), ..Set::VACANT }, stages)
+        let set = self.insert(now, number, None, stages);
+        self.state_mut(set).work = Work::Own(work);
+        set
     }
 
     /// Adds a page access of a request with these commands. There must be memory for it.
@@ -38,14 +41,10 @@ impl Sets {
         stages: &[(Stage, PlaneId)],
     ) -> SetId {
         let number = self.take_number();
-        let state = Set {
-            origin: Some(access.origin),
-            work: Work::of_access(access.does, access.map),
-            charge: Some(access.origin.request),
-            lpn: access.lpn,
-            ..Set::VACANT
-        };
-        self.insert(now, number, &state, stages)
+        let set = self.insert(now, number, Some(access.origin), stages);
+        let state = self.state_mut(set);
+        (state.work, state.lpn) = (Work::of_access(access.does, access.map), access.lpn);
+        set
     }
 
     /// Adds a set with which a request waits for others, or with no command for nothing. There must
@@ -57,13 +56,9 @@ impl Sets {
         stages: &[(Stage, PlaneId)],
     ) -> SetId {
         let number = self.take_number();
-        let (charge, origin) = (Some(origin.request), Some(origin));
-        self.insert(
-            now,
-            number,
-            &Set { origin, work: Work::Barrier, charge, ..Set::VACANT },
-            stages,
-        )
+        let set = self.insert(now, number, Some(origin), stages);
+        self.state_mut(set).work = Work::Barrier;
+        set
     }
 
     /// Adds a flush with these commands; in the order of creation it has the `number` of the write
@@ -75,24 +70,27 @@ impl Sets {
         flush: &Flush,
         stages: &[(Stage, PlaneId)],
     ) -> SetId {
-        let (work, charge, lpn) = (Work::of_flush(flush), flush.charge, flush.lpn);
-        self.insert(now, number, &Set { work, charge, lpn, ..Set::VACANT }, stages)
+        let set = self.insert(now, number, None, stages);
+        let state = self.state_mut(set);
+        (state.work, state.charge, state.lpn) = (Work::of_flush(flush), flush.charge, flush.lpn);
+        set
     }
 
-    /// Adds a set with these commands and this place in the order of creation; its account begins
-    /// at `now`. There must be memory for it.
+    /// Adds a set of a request, or of none, with these commands and this place in the order of
+    /// creation; its account begins at `now`. The caller says what it is for.
     #[inline]
     fn insert(
         &mut self,
         now: Time,
         number: u64,
-        state: &Set,
+        origin: Option<Origin>,
         stages: &[(Stage, PlaneId)],
     ) -> SetId {
+        let owner = origin.map(|origin| origin.request);
         let spans = stages.iter().map(|(stage, _)| self.nominal[*stage as usize]);
-        let set = SetId::new(self.graph.insert(number, RequestId::raw(state.request()), spans));
+        let set = SetId::new(self.graph.insert(number, RequestId::raw(owner), spans));
         let slot = &mut self.list[set.index()];
-        *slot = *state;
+        *slot = Set { origin, charge: owner, ..Set::VACANT };
         slot.stages[..stages.len()].copy_from_slice(stages);
         (slot.current, slot.plane) = slot.stages[0];
         self.tracks[set.index()].begin(now);

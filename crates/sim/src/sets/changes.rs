@@ -94,6 +94,7 @@ impl Sets {
         at
     }
 
+    #[inline]
     fn index_of(&mut self, set: SetId) -> &mut Option<SetId> {
         let bucket = self.bucket_of(self[set].lpn);
         let index = if self[set].changes() { &mut self.change_index } else { &mut self.read_index };
@@ -105,6 +106,7 @@ impl Sets {
         &mut self.state_mut(set).links
     }
 
+    #[inline]
     fn push_to_bucket(&mut self, set: SetId) {
         let next = self.index_of(set).replace(set);
         self.links_mut(set).prev_of_bucket = None;

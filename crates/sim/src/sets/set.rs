@@ -254,18 +254,20 @@ impl Set {
     }
 
     /// What its current command is done for.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub(crate) const fn purpose(&self) -> Purpose {
-        let (map, wear) = match self.work {
-            Work::Own(
-                OwnWork::Copy { levels, .. }
-                | OwnWork::Erase { levels }
-                | OwnWork::Steps { levels, .. },
-            ) => (false, levels),
-            Work::Own(OwnWork::CopyMap { levels, .. }) => (true, levels),
-            _ => (false, false),
+        let levels = match self.work {
+            Work::Own(OwnWork::Copy { levels, .. } | OwnWork::Erase { levels }) => {
+                return if levels { Purpose::Wear } else { Purpose::Gc };
+            }
+            Work::Own(OwnWork::CopyMap { levels, .. }) => {
+                return if levels { Purpose::Wear } else { Purpose::MapGc };
+            }
+            Work::Own(OwnWork::Steps { levels, .. }) => levels,
+            _ => false,
         };
-        self.current.purpose(map, wear)
+        self.current.purpose(levels)
     }
 }
 

@@ -213,7 +213,7 @@ impl Placement for Planned {
         }
         let stages = [self.stages.read, self.stages.program];
         let levels = self.stages.levels;
-        let purposes = stages.map(|stage| (stage.op(), stage.purpose(false, levels)));
+        let purposes = stages.map(|stage| (stage.op(), stage.purpose(levels)));
         if ops == [0, 0] {
             return None;
         }
