@@ -9,7 +9,6 @@ use crate::buffer::barrier_stage;
 use crate::config::{Admission, UnmappedRead};
 use crate::handle::{LineId, RequestId, SetId};
 use crate::host::Turn;
-use crate::sets::track::{BUS, DIE};
 use crate::sets::{Origin, Stage, Wait};
 use flashyard_core::command::{Op, Purpose, Rank, StreamId};
 use flashyard_core::graph::EdgeKind;
@@ -167,8 +166,8 @@ impl Device {
             self.account.unmapped_read();
         }
         let track = self.sets.track_mut(set);
-        self.host.charge_until(now, handle, &mut track.parts);
-        track.base[DIE..=BUS].copy_from_slice(&self.flash.busy(die, now));
+        self.host.charge_until(now, handle, track.earlier());
+        track.waits_for_die(&self.flash.busy(die, now));
         self.host.access_begins(handle);
         self.count_fot(handle, &[set]);
         let request = &mut self.host[handle];
@@ -293,7 +292,7 @@ impl Device {
         self.make_room();
         let origin = Origin { request: handle, order: self.host[handle].order, page: 0 };
         let barrier = self.sets.add_barrier(self.now, origin, stages);
-        self.host.charge_until(self.now, handle, &mut self.sets.track_mut(barrier).parts);
+        self.host.charge_until(self.now, handle, self.sets.track_mut(barrier).earlier());
         if flush {
             self.wait_for_changes(barrier);
         }

@@ -45,7 +45,7 @@ impl Device {
         }
         self.sets.remove(set);
         let track = self.sets.track(set);
-        if self.host[handle].set_over(track.own, &track.parts) {
+        if self.host[handle].set_over(track.own(), track.parts()) {
             self.answer(handle);
         }
     }

@@ -56,7 +56,7 @@ impl Device {
         if let Some(request) = ended {
             self.host.access_ends();
             let track = self.sets.track(set);
-            if self.host[request].set_over(track.own, &track.parts) {
+            if self.host[request].set_over(track.own(), track.parts()) {
                 self.answer(request);
             }
         } else {

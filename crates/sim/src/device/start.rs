@@ -25,10 +25,7 @@ impl Device {
         self.flash.take(die, set, op, stage.purpose(false).is_gc(), self.now);
         if self.short_road {
             let (busy, ordered) = (self.flash.busy(die, self.now), self.flash.gate().is_some());
-            let track = self.sets.track_mut(set);
-            let waited = self.now.since(track.since).as_ns();
-            track.charge_queued(busy, waited, ordered);
-            track.since = self.now;
+            self.sets.track_mut(set).taken(busy, ordered, self.now);
         } else {
             self.take_power(die, op);
             self.ledger().enter(set, Mode::Running);
@@ -71,7 +68,8 @@ impl Device {
         }
         let array = self.flash.array_time(stage.op(), ppn);
         let data_ns = self.flash.channel_ns(stage, page_codewords);
-        self.sets.track_mut(leader).channel_ns = self.flash.plan(die, array, data_ns, self.now);
+        let channel_ns = self.flash.plan(die, array, data_ns, self.now);
+        self.sets.track_mut(leader).takes_channel(channel_ns);
         self.phases_began();
     }
 
@@ -95,7 +93,7 @@ impl Device {
         }
         let channel_ns = self.flash.plan(die, array, data_ns, self.now);
         self.for_riders(Some(leader), |device, set| {
-            device.sets.track_mut(set).channel_ns = channel_ns;
+            device.sets.track_mut(set).takes_channel(channel_ns);
         });
         self.phases_began();
     }
@@ -126,7 +124,7 @@ impl Device {
         let request = Request { stream, since, block, page, pages, planes, page_bytes };
         let channel_ns = self.flash.plan_requests(die, array, &request, self.now);
         self.for_riders(Some(leader), |device, set| {
-            device.sets.track_mut(set).channel_ns = channel_ns;
+            device.sets.track_mut(set).takes_channel(channel_ns);
         });
         self.phases_began();
     }

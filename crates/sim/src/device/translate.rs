@@ -67,7 +67,7 @@ impl Device {
         }
         self.make_room();
         let set = self.sets.add_access(self.now, access, stages);
-        self.host.charge_until(self.now, handle, &mut self.sets.track_mut(set).parts);
+        self.host.charge_until(self.now, handle, self.sets.track_mut(set).earlier());
         set
     }
 

@@ -58,7 +58,7 @@ impl Teller<'_> {
             at: self.ledger.now,
             request: self.ledger.sets.order_of(set),
             page: state.page(),
-            parts: self.ledger.sets.track(set).parts,
+            parts: *self.ledger.sets.track(set).parts(),
             slot: state.slot(),
             frees_line,
         };
