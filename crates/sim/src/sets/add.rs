@@ -47,8 +47,8 @@ impl Sets {
         set
     }
 
-    /// Adds a set with which a request waits for others, or with no command for nothing. There must
-    /// be memory for it.
+    /// Adds a set that reads and writes nothing: its request waits for others or, without a
+    /// command, is over at once. There must be memory for it.
     pub(crate) fn add_barrier(
         &mut self,
         now: Time,
