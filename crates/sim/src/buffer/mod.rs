@@ -195,13 +195,13 @@ impl Buffer {
         if held.is_none() || self.ordered {
             let earlier = writes::write_or_change(sets, lpn, u64::MAX);
             if let Some(change) = earlier {
-                if is_unput(sets, change) && !sets[change].superseded {
+                if is_unput(sets, change) && !sets[change].is_superseded() {
                     return Found::Write(change);
                 }
                 // What was written behind a trim that is not over is there already.
                 let number = sets.number(change);
                 let newer = |line| self.lines[line].version > number;
-                if sets[change].trims && !held.is_some_and(newer) {
+                if sets[change].trims() && !held.is_some_and(newer) {
                     return Found::Nothing;
                 }
             }

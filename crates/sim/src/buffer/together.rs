@@ -98,7 +98,7 @@ impl Buffer {
         // They are got one after the other, in this order.
         if let Some((&last, others)) = together.split_last()
             && sets.stage(last) == Stage::Buffer
-            && sets[last].request.is_none()
+            && sets[last].request().is_none()
         {
             let wait = Wait { source: last, stage: 0, kind: EdgeKind::Order };
             for &other in others {

@@ -7,7 +7,7 @@ use flashyard_core::units::Lpn;
 /// Whether a set is a write that is not in the buffer yet, or only just.
 pub(crate) fn is_unput(sets: &Sets, set: SetId) -> bool {
     let (state, left) = (&sets[set], &sets.commands(set)[usize::from(sets.commands_over(set))..]);
-    state.request.is_some() && !state.trims && left.iter().any(|stage| stage.0 == Stage::Buffer)
+    state.request().is_some() && !state.trims() && left.iter().any(|stage| stage.0 == Stage::Buffer)
 }
 
 /// The latest live change of a unit below a number; of a write that is being put and the flush of
@@ -26,10 +26,10 @@ pub(crate) fn latest_unput(sets: &Sets, lpn: Lpn) -> Option<SetId> {
 /// not wait at all; a flush among the changes changes nothing itself.
 pub(crate) fn barrier_stage(sets: &Sets, change: SetId, keeps: bool) -> Option<u8> {
     let state = &sets[change];
-    if !state.changes {
+    if !state.changes() {
         return None;
     }
-    if state.trims || !keeps {
+    if state.trims() || !keeps {
         return Some(sets.last_stage(change));
     }
     is_unput(sets, change).then(|| sets.stage_index(change, Stage::Buffer))

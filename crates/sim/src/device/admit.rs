@@ -9,8 +9,7 @@ use crate::buffer::barrier_stage;
 use crate::config::{Admission, UnmappedRead};
 use crate::handle::{LineId, RequestId, SetId};
 use crate::host::Turn;
-use crate::sets::track::{BUS, DIE};
-use crate::sets::{Set, Stage, Wait};
+use crate::sets::{Origin, Stage, Wait};
 use flashyard_core::command::{Op, Purpose, Rank, StreamId};
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::host::HostAnswer;
@@ -154,12 +153,10 @@ impl Device {
         if self.buffer.as_ref().is_some_and(|buffer| buffer.lines().find(lpn).is_some()) {
             return false;
         }
-        if self.sets.make_room() {
-            self.follow_sets();
-        }
+        self.make_room();
         let now = self.now;
-        let order = self.host[handle].order;
-        let set = self.sets.add_read(now, (handle, order), (page, lpn), (plane, die));
+        let origin = Origin { request: handle, order: self.host[handle].order, page };
+        let set = self.sets.add_read(now, origin, lpn, (plane, die));
         let Some(set) = set else { return false };
         if self.buffer.is_some() {
             self.account.buffer_looked_up(false);
@@ -169,8 +166,8 @@ impl Device {
             self.account.unmapped_read();
         }
         let track = self.sets.track_mut(set);
-        self.host.charge_until(now, handle, &mut track.parts);
-        track.base[DIE..=BUS].copy_from_slice(&self.flash.busy(die, now));
+        self.host.charge_until(now, handle, track.earlier());
+        track.waits_for_die(&self.flash.busy(die, now));
         self.host.access_begins(handle);
         self.count_fot(handle, &[set]);
         let request = &mut self.host[handle];
@@ -287,15 +284,15 @@ impl Device {
     fn start_without_pages(&mut self, handle: RequestId) {
         let request = self.host[handle].request;
         self.host[handle].unfinished = 1;
-        let order = self.host[handle].order;
-        let set = Set { request: Some(handle), order, charge: Some(handle), ..Set::VACANT };
         let flush = request.op == RequestOp::Flush;
         if flush && !self.settings.keeps_writes() {
             self.flush_all();
         }
         let stages: &[_] = if flush { &[(Stage::Barrier, PlaneId::new(0))] } else { &[] };
-        let barrier = self.new_set(&set, stages);
-        self.host.charge_until(self.now, handle, &mut self.sets.track_mut(barrier).parts);
+        self.make_room();
+        let origin = Origin { request: handle, order: self.host[handle].order, page: 0 };
+        let barrier = self.sets.add_barrier(self.now, origin, stages);
+        self.host.charge_until(self.now, handle, self.sets.track_mut(barrier).earlier());
         if flush {
             self.wait_for_changes(barrier);
         }
@@ -311,7 +308,7 @@ impl Device {
         let keeps = self.settings.keeps_writes();
         let mut next = self.sets.newest_change();
         while let Some(change) = next {
-            let flush = !self.sets[change].changes;
+            let flush = !self.sets[change].changes();
             let stage = if flush { Some(0) } else { barrier_stage(&self.sets, change, keeps) };
             if let Some(stage) = stage {
                 let wait = Wait { source: change, stage, kind: EdgeKind::Flush };

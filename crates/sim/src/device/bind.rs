@@ -43,7 +43,7 @@ impl Device {
                     _ => Bound::Page(target),
                 }
             }
-            Op::Erase => Bound::Page(self.sets[set].ppn),
+            Op::Erase => Bound::Page(self.sets[set].ppn()),
             Op::Program => self.bind_program(set),
         }
     }
@@ -53,7 +53,7 @@ impl Device {
             Binding::Page(ppn) => Bound::Page(Some(ppn)),
             Binding::NewBlock(ppn) => {
                 let plane = self.sets.plane(set);
-                let charge = self.charge_of(self.sets[set].charge);
+                let charge = self.charge_of(self.sets[set].charge());
                 self.let_ftl(|ftl, lent| ftl.block_taken(plane, charge, false, lent));
                 Bound::Page(Some(ppn))
             }
@@ -69,9 +69,9 @@ impl Device {
     #[cold]
     fn fail_program(&mut self, set: SetId, rule: NandRule) {
         let state = &self.sets[set];
-        let (ppn, geometry) = (Ppn::new(state.lpn.get()), &self.settings.geometry);
+        let (ppn, geometry) = (Ppn::new(state.lpn().get()), &self.settings.geometry);
         self.failed.get_or_insert(SimError::BrokenRule {
-            order: state.order,
+            order: self.sets.order_of(set).expect("the host's"),
             die: geometry.die_of(ppn).get(),
             block: geometry.block_of(ppn).get() % (geometry.planes * geometry.blocks_per_plane),
             page: geometry.page_in_block(ppn),
@@ -81,7 +81,7 @@ impl Device {
 
     /// The page that a read without translation names.
     fn named_unit(&self, set: SetId) -> Option<Ppn> {
-        self.ftl.unit_named(self.sets[set].lpn)
+        self.ftl.unit_named(self.sets[set].lpn())
     }
 
     /// The unit that a read would find now.
@@ -89,10 +89,10 @@ impl Device {
     pub(super) fn read_target(&self, set: SetId) -> Option<Ppn> {
         let state = &self.sets[set];
         match self.sets.stage(set) {
-            Stage::Read | Stage::OldRead => self.ftl.locate(state.lpn),
-            Stage::EvictRead | Stage::RewriteRead => self.ftl.locate_map(state.map_page),
-            Stage::Fetch => self.ftl.locate_entry(state.lpn),
-            Stage::CopyRead | Stage::MergeRead => state.source,
+            Stage::Read | Stage::OldRead => self.ftl.locate(state.lpn()),
+            Stage::EvictRead | Stage::RewriteRead => self.ftl.locate_map(state.map_page()),
+            Stage::Fetch => self.ftl.locate_entry(state.lpn()),
+            Stage::CopyRead | Stage::MergeRead => state.source(),
             _ => None,
         }
     }
@@ -100,7 +100,7 @@ impl Device {
     /// A program finds no room on its plane: it waits for an erase, or goes to another plane.
     pub(super) fn wait_for_room(&mut self, set: SetId) {
         let plane = self.sets.plane(set);
-        let charge = self.charge_of(self.sets[set].charge);
+        let charge = self.charge_of(self.sets[set].charge());
         let (room, from) = self.ask_ftl(|ftl, lent| ftl.seek_room(set, charge, lent));
         match room {
             Room::NoReserve => self.failed = Some(SimError::NoReserve { plane: plane.get() }),

@@ -12,7 +12,6 @@ use crate::config::PartialWrite;
 use crate::handle::{LineId, SetId};
 use crate::host::Timer;
 use crate::observe::BufferAccess;
-use crate::sets::Set;
 use flashyard_core::units::{Lpn, Time};
 
 impl Device {
@@ -44,10 +43,10 @@ impl Device {
         line: Option<LineId>,
         granted: &Reservation,
     ) {
-        let Set { page, lpn, .. } = self.sets[set];
+        let (lpn, origin) = (self.sets[set].lpn(), self.sets[set].origin());
         let event = BufferAccess {
-            request: self.sets.order_of(set),
-            page,
+            request: origin.map(|origin| origin.order),
+            page: origin.map_or(0, |origin| origin.page),
             lpn: lpn.get(),
             bank: line.map(|line| self.write_buffer().lines()[line].bank()),
             put: direction == Direction::Put,
@@ -75,19 +74,19 @@ impl Device {
     /// it was asked for, no write waits for a line, and a line can be had.
     pub(super) fn allocate_read(&mut self, set: SetId) {
         let state = &self.sets[set];
-        let (lpn, request, page) = (state.lpn, state.owner(), state.page);
+        let (lpn, read) = (state.lpn(), state.origin().expect("a request reads"));
         let Some(buffer) = &self.buffer else { return };
-        let asked = &self.host[request];
+        let asked = &self.host[read.request];
         let whole = self.settings.keys.ftl.partial_write == PartialWrite::Ignore
             || !self.settings.is_partial(&asked.request, lpn);
         if !whole
-            || state.ppn.is_none()
-            || self.ftl.locate(lpn) != state.ppn
+            || state.ppn().is_none()
+            || self.ftl.locate(lpn) != state.ppn()
             || !buffer.may_keep(lpn)
         {
             return;
         }
-        let access = (asked.order, page);
+        let access = (read.order, read.page);
         if buffer.has_room_for_read() {
             let evicted = self.leave_unit(lpn);
             self.account.allocated(access, lpn, evicted);

@@ -4,13 +4,14 @@ use super::Device;
 use crate::account::{Answer, queue_wait};
 use crate::handle::{LineId, RequestId, SetId};
 use crate::observe::{RequestAnswered, RequestDone};
-use crate::sets::{Set, Stage};
+use crate::sets::Stage;
 
 impl Device {
     /// Every command of a set is over.
     pub(super) fn complete_set(&mut self, set: SetId) {
-        let Set { request: handle, charge, trims, changes, .. } = self.sets[set];
-        let line = self.sets.put_down(set);
+        let state = &self.sets[set];
+        let (charge, trims, changes) = (state.charge(), state.trims(), state.changes());
+        let (handle, line) = (state.request(), state.line());
         if let Some(line) = line {
             self.flush_over(set, line);
         }
@@ -44,7 +45,7 @@ impl Device {
         }
         self.sets.remove(set);
         let track = self.sets.track(set);
-        if self.host[handle].set_over(track.own, &track.parts) {
+        if self.host[handle].set_over(track.own(), track.parts()) {
             self.answer(handle);
         }
     }
@@ -60,9 +61,10 @@ impl Device {
     }
 
     fn commit_trim(&mut self, set: SetId) {
-        let Set { lpn, superseded, .. } = self.sets[set];
+        let state = &self.sets[set];
+        let (lpn, superseded) = (state.lpn(), state.is_superseded());
         if self.account.is_checked() {
-            let order = self.sets[set].order;
+            let order = self.sets.order_of(set).expect("the host's");
             self.account.trimmed(order, lpn, self.sets.number(set));
         }
         if !superseded {

@@ -72,7 +72,7 @@ impl Device {
         }
         queued.retain(|&set| {
             let state = &self.sets[set];
-            state.request == Some(handle) && state.mode == Mode::Queued
+            state.request() == Some(handle) && state.mode() == Mode::Queued
         });
     }
 
@@ -84,7 +84,7 @@ impl Device {
         if self.queues.inherits() {
             let reach = self.settings.keys.fot.reach();
             for &set in sets {
-                let owner = self.sets[set].request;
+                let owner = self.sets[set].request();
                 let mut rank = self.sets.inherited_rank(set);
                 if let Some(owner) = owner {
                     rank = rank.min(self.host[owner].view().rank());

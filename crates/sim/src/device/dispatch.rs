@@ -62,7 +62,7 @@ impl Device {
                 if !self.short_road {
                     self.leaves_for_die(set, true);
                 }
-                let ends = || self.sets[set].in_gc_queue || !self.queues.has_gc(die);
+                let ends = || self.sets[set].in_gc_queue() || !self.queues.has_gc(die);
                 self.ftl.note_turn(die, ends);
                 self.start(set, die, ppn);
                 self.suspend_if_asked(die);

@@ -4,7 +4,7 @@ use super::Device;
 use crate::config::ReadAllocate;
 use crate::handle::SetId;
 use crate::random::TurnedBits;
-use crate::sets::{Operation, Set, Stage};
+use crate::sets::{Operation, Stage};
 use flashyard_core::command::Op;
 use flashyard_core::policy::Happened;
 use flashyard_core::units::DieId;
@@ -13,14 +13,14 @@ impl Device {
     /// An operation is over: all its effects, then whoever goes on.
     pub(super) fn operation_over(&mut self, operation: &Operation, die: DieId) {
         let leader = operation.leader;
-        let alone = leader.filter(|&set| self.short_road && self.sets[set].rider.is_none());
+        let alone = leader.filter(|&set| self.short_road && self.sets[set].rider().is_none());
         if let Some(set) = alone {
             return self.alone_over(set, operation, die);
         }
         if self.account.records_power() {
             let mut planes = 0;
             self.for_riders(leader, |device, set| {
-                planes += u64::from(device.sets[set].page_codewords > 0);
+                planes += u64::from(device.sets[set].page_codewords() > 0);
             });
             self.account.record_operation(die, operation, planes);
         }
@@ -56,7 +56,7 @@ impl Device {
         if let Some(request) = ended {
             self.host.access_ends();
             let track = self.sets.track(set);
-            if self.host[request].set_over(track.own, &track.parts) {
+            if self.host[request].set_over(track.own(), track.parts()) {
                 self.answer(request);
             }
         } else {
@@ -69,7 +69,7 @@ impl Device {
     /// The commands that an operation served are over. Completing a set frees it, and its link to
     /// the next rider with it; so the list is copied first.
     fn stages_over(&mut self, leader: Option<SetId>) {
-        if let Some(alone) = leader.filter(|&set| self.sets[set].rider.is_none()) {
+        if let Some(alone) = leader.filter(|&set| self.sets[set].rider().is_none()) {
             return self.stage_over(alone);
         }
         let mut done = std::mem::take(&mut self.work.done);
@@ -85,7 +85,7 @@ impl Device {
     fn settle(&mut self, set: SetId, operation: &Operation) {
         self.ledger().close_with(set, operation);
         if operation.op == Op::Program {
-            let ppn = self.sets[set].ppn.expect("a program has a page");
+            let ppn = self.sets[set].ppn().expect("a program has a page");
             self.ftl.programmed(ppn);
         }
     }
@@ -126,23 +126,23 @@ impl Device {
         let state = &self.sets[set];
         match self.sets.stage(set) {
             Stage::Writeback | Stage::RewriteProgram => {
-                let (page, ppn) = (state.map_page, state.ppn.expect("has a page"));
+                let (page, ppn) = (state.map_page(), state.ppn().expect("has a page"));
                 if self.account.follows_units() {
                     self.teller().tell_map_written(set, page, ppn);
                 }
                 self.ftl.map_written(page, ppn, set);
                 self.account.map_page_written(set);
             }
-            Stage::Fetch => self.ftl.map_fetched(state.line, set),
+            Stage::Fetch => self.ftl.map_fetched(state.map_line(), set),
             Stage::Program => self.commit_write(set),
             Stage::Read => {
-                let (order, page) = (state.order, state.page);
                 if self.settings.keys.buffer.read_allocate != ReadAllocate::Never {
                     self.allocate_read(set);
                 }
                 let errors = self.read_errors(set);
                 if self.account.is_checked() {
-                    self.account.read_over(order, page, errors);
+                    let read = self.sets[set].origin().expect("a request reads");
+                    self.account.read_over(read.order, read.page, errors);
                 }
             }
             Stage::CopyProgram | Stage::MergeProgram => {
@@ -166,7 +166,7 @@ impl Device {
     #[inline]
     fn read_errors(&mut self, set: SetId) -> Option<TurnedBits> {
         self.bit_errors.as_ref()?;
-        self.sets[set].ppn?;
+        self.sets[set].ppn()?;
         let bytes = self.settings.geometry.unit_bytes() / self.flash.codewords();
         let bits = u64::from(self.codewords(set)) * u64::from(bytes) * 8;
         let errors = self.bit_errors.as_mut()?;
@@ -183,9 +183,9 @@ impl Device {
         }
         let (number, counts) = self.ftl.write_over(set, &mut self.sets);
         if self.account.is_checked() {
-            let Set { lpn, ppn, .. } = self.sets[set];
-            let ppn = ppn.expect("a program has a page");
-            self.account.programmed(self.sets.order_of(set), ppn, lpn, number);
+            let (state, order) = (&self.sets[set], self.sets.order_of(set));
+            let ppn = state.ppn().expect("a program has a page");
+            self.account.programmed(order, ppn, state.lpn(), number);
         }
         if counts {
             self.account.change_committed();

@@ -6,20 +6,19 @@
 //! unit.
 
 use super::Device;
-use crate::buffer::{Batch, Quiet};
+use crate::buffer::{Batch, Line, Quiet};
 use crate::config::PartialWrite;
 use crate::ftl::Plan;
 use crate::ftl::line_cache::Lookup;
 use crate::handle::{LineId, SetId};
 use crate::host::Timer;
 use crate::observe::{FlushTrigger, OwnCause};
-use crate::sets::{Mode, Set, Stage};
+use crate::sets::{Flush, Stage};
 use flashyard_core::units::PlaneId;
 
 impl Device {
     /// A set begins to carry the contents of a line to flash.
     pub(super) fn begin_flush(&mut self, set: SetId, line: LineId, group: u32) {
-        self.sets.carry(set, line);
         self.account.unit_flushed(self.phase());
         let lacking = self.sets.commands(set).iter().any(|stage| stage.0 == Stage::OldRead);
         self.write_buffer_mut().begin_flush(line, group, lacking);
@@ -28,10 +27,9 @@ impl Device {
     /// A set has read what flash has of the unit that it changes: its line has it, where it
     /// carries one.
     pub(super) fn rest_read(&mut self, set: SetId) {
-        if let Some(line) = self.sets[set].buffered {
+        if let Some(line) = self.sets[set].line() {
             self.write_buffer_mut().fill(line);
-            let Set { lpn, .. } = self.sets[set];
-            self.account.rest_read(lpn, self.sets.number(set));
+            self.account.rest_read(self.sets[set].lpn(), self.sets.number(set));
         }
     }
 
@@ -39,14 +37,6 @@ impl Device {
     pub(super) fn new_flush(&mut self, line: LineId, group: u32, plane: PlaneId) -> SetId {
         let state = *self.line(line);
         let charge = state.writer.and_then(|writer| self.host.charge(writer));
-        let set = Set {
-            charge,
-            lpn: state.lpn,
-            changes: true,
-            stream: state.stream,
-            mode: Mode::Slotless,
-            ..Set::VACANT
-        };
         let mut plan = Plan::new();
         if self.settings.keys.buffer.flush_reads {
             plan.push(Stage::Buffer, plane);
@@ -57,9 +47,12 @@ impl Device {
             plan.push(Stage::OldRead, old);
         }
         self.ftl.push_program(&mut plan, plane);
-        let set = self.numbered_set(state.version, &plan.completed(set), plan.stages());
+        let Line { lpn, stream, version, .. } = state;
+        let flush = Flush { line, lpn, stream, charge, map: plan.map };
+        self.make_room();
+        let set = self.sets.add_flush(self.now, version, &flush, plan.stages());
         self.enlist(set, &plan);
-        self.account.flush_begins(state.lpn, state.version);
+        self.account.flush_begins(lpn, version);
         self.begin_flush(set, line, group);
         set
     }
@@ -85,13 +78,14 @@ impl Device {
 
     /// A set that carried a unit to flash is complete.
     pub(super) fn flush_over(&mut self, set: SetId, line: LineId) {
-        let Set { lpn, stream, request, leads_flush, .. } = self.sets[set];
-        let group = self.group_of(lpn, stream);
-        let freed = self.write_buffer_mut().end_flush(line, group, leads_flush);
+        let state = &self.sets[set];
+        let (of_request, leads) = (state.request().is_some(), state.leads_flush());
+        let group = self.group_of(state.lpn(), state.stream());
+        let freed = self.write_buffer_mut().end_flush(line, group, leads);
         if let Some(freed) = freed {
             self.account.unbuffered(freed);
         }
-        if request.is_none() {
+        if !of_request {
             self.sets.unlist_change(set);
             self.sets.unlist_by_lpn(set);
         }
@@ -111,8 +105,8 @@ impl Device {
     /// Tells observers of a flush; a write whose own program carries the line is not one.
     #[cold]
     pub(super) fn tell_flush(&mut self, set: SetId, trigger: FlushTrigger) {
-        if self.sets[set].request.is_none() {
-            let charged = self.order_of(self.sets[set].charge);
+        if self.sets[set].request().is_none() {
+            let charged = self.order_of(self.sets[set].charge());
             let plane = self.sets.plane(set);
             self.teller().tell_own_work(set, plane, OwnCause::Flush(trigger), charged);
         }

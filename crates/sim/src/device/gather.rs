@@ -120,7 +120,7 @@ impl Device {
     /// striping puts them: those of a run that fills a page are read together.
     fn read_neighbours(&mut self, head: SetId, ppn: Option<Ppn>, last: &mut SetId) {
         let (units, die) = (self.settings.geometry.units_per_page, self.sets.die(head));
-        let place = ppn.map_or(self.sets[head].lpn.get(), Ppn::get);
+        let place = ppn.map_or(self.sets[head].lpn().get(), Ppn::get);
         let first = place / units * units;
         for other in (first..first + units).filter(|other| *other != place) {
             let (lpn, unit) = if ppn.is_some() {
@@ -146,7 +146,7 @@ impl Device {
     /// A read of a unit that waits for a die.
     fn queued_read(&self, lpn: Lpn, die: DieId) -> Option<SetId> {
         self.sets.reads_of(lpn).find(|&set| {
-            self.sets[set].mode == Mode::Queued
+            self.sets[set].mode() == Mode::Queued
                 && self.sets.stage(set) == Stage::Read
                 && self.sets.die(set) == die
         })
@@ -158,7 +158,7 @@ impl Device {
         let page = ppn.get() / self.settings.geometry.units_per_page;
         let mut at = self.queues.oldest(plane, Stage::CopyRead);
         while let Some(set) = at {
-            let source = self.sets[set].source.expect("a copy has a source");
+            let source = self.sets[set].source().expect("a copy has a source");
             at = self.queues.newer(set);
             if source.get() / self.settings.geometry.units_per_page == page {
                 self.take_from_queue(set);
@@ -185,7 +185,7 @@ impl Device {
             }
         }
         let state = &self.sets[head];
-        let cause = Padding::of(stage.purpose(state.copies_map, state.levels), state.asked);
+        let cause = Padding::of(state.purpose(), state.is_asked());
         self.account.padded(cause, most - taken);
         self.ftl.pad(plane, frontier, taken);
     }
@@ -218,7 +218,7 @@ impl Device {
     ) {
         let page_codewords = if heads_page { self.codewords(set) } else { 0 };
         self.sets.board(set, ppn, page_codewords, self.now);
-        let lpn = self.sets[set].lpn;
+        let lpn = self.sets[set].lpn();
         if stage == Stage::Read && self.sets.is_changed_before(lpn, self.sets.number(set)) {
             self.account.data_hazard_ignored();
         }

@@ -11,7 +11,7 @@ impl Device {
     /// a timer then says when it has.
     pub(super) fn crosses_link(&mut self, set: SetId) -> bool {
         self.ledger().enter(set, Mode::Linking);
-        let back = !self.sets[set].changes;
+        let back = !self.sets[set].changes();
         let takes = self.host.carry_page(set, back, self.sectors_to_carry(set), self.now);
         self.link_carries(self.sets[set].owner());
         takes
@@ -23,7 +23,7 @@ impl Device {
         if self.settings.keys.interface.transfer == Transfer::Page {
             return self.settings.geometry.unit_sectors();
         }
-        let asked = self.settings.covered(&self.host[state.owner()].request, state.lpn);
+        let asked = self.settings.covered(&self.host[state.owner()].request, state.lpn());
         u32::try_from(asked.end.saturating_sub(asked.start)).expect("at most those of a unit")
     }
 

@@ -10,7 +10,7 @@ use crate::ftl::{Lent, Scheme, Todo};
 use crate::handle::{LineId, SetId};
 use crate::host::Timer;
 use crate::observe::FlushTrigger;
-use crate::sets::{Mode, Set, Stage};
+use crate::sets::{Mode, Stage};
 use flashyard_core::units::{Lpn, PlaneId, Span};
 
 impl Device {
@@ -97,7 +97,7 @@ impl Device {
 
     /// Something that a set waited for is over. [`Self::wake_due`] must follow.
     pub(super) fn wake(&mut self, set: SetId) {
-        if self.sets[set].mode == Mode::Waiting {
+        if self.sets[set].mode() == Mode::Waiting {
             self.go_on(set);
         }
     }
@@ -122,12 +122,12 @@ impl Device {
     /// waited for it are woken by [`Self::wake_passed`].
     fn barrier_over(&mut self, set: SetId) {
         self.ledger().close_and_rest(set);
-        if self.sets[set].request.is_none() {
+        if self.sets[set].request().is_none() {
             self.let_ftl(|ftl, lent| ftl.gate_opens(set, lent));
         }
         self.sets.complete_and_list(set);
         // The flush behind a flush goes on next, as if it had waited for the same changes itself.
-        let request = self.sets[set].request;
+        let request = self.sets[set].request();
         self.work.ready_is_due |= request.is_some_and(|request| self.host[request].is_flush());
         self.ledger().charge_passed();
         self.complete_set(set);
@@ -136,12 +136,9 @@ impl Device {
     /// The current command of a set is an access to the buffer: it begins, or waits for a line.
     /// [`Self::wake_due`] must follow.
     fn use_buffer(&mut self, set: SetId) {
-        let Set { slotted, changes, request, .. } = self.sets[set];
-        if !slotted && request.is_some() {
-            self.take_slot(set);
-        }
+        self.need_slot(set);
         self.ledger().enter(set, Mode::Buffered);
-        let puts = changes && request.is_some();
+        let puts = self.sets[set].writes();
         // What finds no line is refused before its put is prepared.
         if puts && !(self.write_buffer().may_put(&self.sets[set]) && self.put(set, false)) {
             self.ledger().enter(set, Mode::Lineless);
@@ -155,8 +152,7 @@ impl Device {
     /// The unit of a write that has a line comes over the link and is put; that of a read is got.
     /// [`Self::wake_due`] must follow.
     pub(super) fn access_buffer(&mut self, set: SetId) {
-        let Set { changes, request, .. } = self.sets[set];
-        let comes = self.host.carries_pages() && changes && request.is_some();
+        let comes = self.host.carries_pages() && self.sets[set].writes();
         if !(comes && self.crosses_link(set)) {
             self.access(set);
         }
@@ -164,10 +160,10 @@ impl Device {
 
     /// A unit is put or got. [`Self::wake_due`] must follow.
     fn access(&mut self, set: SetId) {
-        let Set { lpn, changes, request, buffered, .. } = self.sets[set];
-        let host = request.is_some();
-        let direction = if host && changes { Direction::Put } else { Direction::Get };
-        let line = if host { self.write_buffer().lines().find(lpn) } else { buffered };
+        let state = &self.sets[set];
+        let (lpn, host) = (state.lpn(), state.request().is_some());
+        let direction = if state.writes() { Direction::Put } else { Direction::Get };
+        let line = if host { self.write_buffer().lines().find(lpn) } else { state.line() };
         let granted = self.take_port(direction, lpn, line, host);
         if self.account.is_observed() {
             self.tell_access(set, direction, line, &granted);
@@ -183,13 +179,15 @@ impl Device {
     /// A unit has been put or got. [`Self::wake_due`] must follow.
     pub(super) fn access_over(&mut self, set: SetId) {
         self.ledger().close_and_rest(set);
-        let Set { changes, request, page, lpn, .. } = self.sets[set];
-        if request.is_some() && !changes && self.account.is_checked() {
-            self.account.read_over(self.sets[set].order, page, None);
-        }
-        if changes && request.is_some() {
+        let state = &self.sets[set];
+        if state.writes() {
+            let lpn = state.lpn();
             self.account.put_over(lpn, self.sets.number(set));
             self.flush_at_once(lpn);
+        } else if let Some(read) = state.origin()
+            && self.account.is_checked()
+        {
+            self.account.read_over(read.order, read.page, None);
         }
         self.sets.complete_and_list(set);
         self.ledger().charge_passed();
@@ -199,7 +197,8 @@ impl Device {
 
     /// Puts the unit of a write into a line, if one is free; `granted` is whether it is its turn.
     pub(super) fn put(&mut self, set: SetId, granted: bool) -> bool {
-        let Set { lpn, superseded, stream, .. } = self.sets[set];
+        let state = &self.sets[set];
+        let (lpn, stream, superseded) = (state.lpn(), state.stream(), state.is_superseded());
         let (number, through) = (self.sets.number(set), self.sets.last_stage(set) > 0);
         if superseded {
             // A later trim has forgotten the unit already.
@@ -230,8 +229,8 @@ impl Device {
 
     /// The program of a write carries its own unit, and others fill its program unit.
     fn write_through(&mut self, set: SetId, line: LineId, group: u32) {
-        let Set { lpn, .. } = self.sets[set];
-        self.account.flush_begins(lpn, self.sets.number(set));
+        self.account.flush_begins(self.sets[set].lpn(), self.sets.number(set));
+        self.sets.carry(set, line);
         self.begin_flush(set, line, group);
         if self.ftl.is_planned() {
             self.sets.asked_for(set, true);
@@ -246,7 +245,7 @@ impl Device {
     /// that is put and programmed at once. It sees so many pages written together, of which so many
     /// follow.
     fn plan_change(&mut self, set: SetId, run: (u32, u32)) {
-        let charge = self.charge_of(self.sets[set].charge);
+        let charge = self.charge_of(self.sets[set].charge());
         self.let_ftl(|ftl, lent| ftl.plan_change(set, run, charge, lent));
     }
 
@@ -307,12 +306,12 @@ impl Device {
             return;
         }
         let mut batch = std::mem::take(&mut self.work.unplanned);
-        batch.sort_unstable_by_key(|&set| (self.sets[set].lpn, self.sets.number(set)));
+        batch.sort_unstable_by_key(|&set| (self.sets[set].lpn(), self.sets.number(set)));
         let most = self.ftl.layer_block_pages();
         for (place, &set) in batch.iter().enumerate() {
-            let lpn = self.sets[set].lpn;
+            let lpn = self.sets[set].lpn();
             let follow = batch[place + 1..].iter().zip(lpn.get() + 1..);
-            let left = follow.take_while(|(next, lpn)| self.sets[**next].lpn.get() == *lpn);
+            let left = follow.take_while(|(next, lpn)| self.sets[**next].lpn().get() == *lpn);
             let left = u32::try_from(left.take(most as usize).count()).expect("of a block");
             let run = self.write_buffer().run_around(lpn, most);
             self.plan_change(set, (run, left));
@@ -342,9 +341,7 @@ impl Device {
 
     /// The current command of a set is the way over the link. [`Self::wake_due`] must follow.
     fn use_link(&mut self, set: SetId) {
-        if !self.sets[set].slotted {
-            self.take_slot(set);
-        }
+        self.need_slot(set);
         if !self.crosses_link(set) {
             self.link_passed(set);
         }

@@ -68,10 +68,10 @@ use crate::observe::Observer;
 pub use crate::phases::PhaseKeys;
 use crate::queues::Queues;
 use crate::random::BitErrors;
-use crate::sets::{Set, Sets, Stage};
+use crate::sets::Sets;
 use crate::view::View;
 use delays::Split;
-use flashyard_core::units::{Lpn, PlaneId, Span, Time};
+use flashyard_core::units::{Lpn, Span, Time};
 pub(crate) use phase::Measured;
 use std::fmt;
 pub use upkeep::Upkeep;
@@ -255,31 +255,12 @@ impl Device {
         }
     }
 
-    /// Adds a set with these commands.
-    fn new_set(&mut self, state: &Set, stages: &[(Stage, PlaneId)]) -> SetId {
-        let number = self.sets.take_number();
-        self.numbered_set(number, state, stages)
-    }
-
-    /// The same with this place in the order of changes, instead of the next one.
-    fn numbered_set(&mut self, number: u64, state: &Set, stages: &[(Stage, PlaneId)]) -> SetId {
-        self.set_of(number, state.request, state, stages)
-    }
-
-    /// The same for a request, or for none.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "a step of each access; a call costs as much")]
-    fn set_of(
-        &mut self,
-        number: u64,
-        owner: Option<RequestId>,
-        state: &Set,
-        stages: &[(Stage, PlaneId)],
-    ) -> SetId {
+    /// Makes memory for one more set, if there is none.
+    #[inline]
+    fn make_room(&mut self) {
         if self.sets.make_room() {
             self.follow_sets();
         }
-        self.sets.insert(self.now, number, owner, state, stages)
     }
 
     /// Lists that have a place for each set get as many as there is memory for.
@@ -316,7 +297,7 @@ impl Device {
     fn for_riders(&mut self, leader: Option<SetId>, mut visit: impl FnMut(&mut Self, SetId)) {
         let mut next = leader;
         while let Some(set) = next {
-            next = self.sets[set].rider;
+            next = self.sets[set].rider();
             visit(self, set);
         }
     }

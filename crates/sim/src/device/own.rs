@@ -43,7 +43,7 @@ impl Device {
         self.sets.charge_to(set, charge);
         self.account.own_work_begun();
         if self.account.is_followed() {
-            let charged = self.order_of(self.sets[set].charge);
+            let charged = self.order_of(self.sets[set].charge());
             self.teller().tell_own_work(set, plane, cause, charged);
         }
     }
@@ -95,7 +95,7 @@ impl Device {
     fn block_trimmed(&mut self, set: SetId, number: u64) {
         if self.account.is_checked() {
             let state = &self.sets[set];
-            let (first, order) = (state.lpn.get(), state.order);
+            let (first, order) = (state.lpn().get(), self.sets.order_of(set).expect("the host's"));
             for unit in first..first + self.settings.geometry.units_per_block() {
                 self.account.trimmed(order, Lpn::new(unit), number);
             }

@@ -5,7 +5,7 @@ use crate::config::MapHazards;
 use crate::ftl::line_cache::Lookup;
 use crate::ftl::{Plan, map_write};
 use crate::handle::SetId;
-use crate::sets::{Set, Stage};
+use crate::sets::Stage;
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::Lpn;
 
@@ -21,7 +21,7 @@ impl Device {
             }
             Lookup::Hit { line, fetch } => {
                 self.account.map_hit();
-                plan.line = line;
+                plan.map.line = line;
                 if let Some(fetch) = fetch {
                     let stage = self.sets.stage_index(fetch, Stage::Fetch);
                     plan.wait(fetch, stage, EdgeKind::MapFetch);
@@ -39,13 +39,13 @@ impl Device {
         let miss = self.ftl.miss(victim, lpn);
         let order = self.settings.keys.map.hazards == MapHazards::Order;
         self.account.map_missed();
-        plan.line = victim;
+        plan.map.line = victim;
         if let Some(cleaner) = miss.cleaner {
             plan.wait(cleaner, map_write(&self.sets, cleaner), EdgeKind::MapWriteback);
         }
         if let Some(evicted) = miss.evicted {
             self.account.map_evicted_dirty();
-            plan.map_page = evicted.page;
+            plan.map.page = evicted.page;
             let plane = self.ftl.plane_of_map(evicted.page);
             self.plan_hazard(plan, evicted.writer, order);
             if evicted.reads {
@@ -76,7 +76,7 @@ impl Device {
 
     /// Enters a new set into the map cache, the index by LPN and the graph.
     pub(super) fn enlist(&mut self, set: SetId, plan: &Plan) {
-        let Set { lpn, changes, .. } = self.sets[set];
+        let (lpn, changes) = (self.sets[set].lpn(), self.sets[set].changes());
         if self.account.is_checked() {
             if let Some(order) = self.sets.order_of(set) {
                 self.account.translated(order, lpn, changes);

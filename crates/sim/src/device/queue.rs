@@ -27,16 +27,14 @@ const fn stream_for(stream: StreamId, purpose: Purpose) -> StreamId {
 impl Device {
     /// Puts the current command of a set into the queue of its die.
     pub(super) fn enqueue(&mut self, set: SetId) {
-        if !self.sets[set].slotted && self.sets[set].request.is_some() {
-            self.take_slot(set);
-        }
+        self.need_slot(set);
         let now = self.now;
         self.ledger().enter(set, Mode::Queued);
         self.sets.enqueue(set, now);
         let die = self.sets.die(set);
         let (placement, in_gc_queue) = self.placement(set, die, now);
         self.insert(set, die, &placement, in_gc_queue, false);
-        if let Some(request) = self.sets[set].request {
+        if let Some(request) = self.sets[set].request() {
             self.split.note_queued(request, set);
         }
         if self.flash.has_requests() {
@@ -57,7 +55,7 @@ impl Device {
         if self.queues.has_state() && !moved {
             self.policy_sees_arrival(set, die);
         }
-        let of_read = self.sets[set].request.is_some_and(|request| self.host[request].is_read());
+        let of_read = self.sets[set].request().is_some_and(|request| self.host[request].is_read());
         self.queues.insert(die, set, placement, in_gc_queue, of_read);
         if self.gathers {
             self.queues.list(set, self.sets.plane(set), self.sets.stage(set));
@@ -85,15 +83,15 @@ impl Device {
             flashyard_core::command::Rank::NONE
         };
         let pressed = inherited.is_some() && !self.ftl.is_urgent(self.sets.plane(set));
-        let (request, stream) = if let Some(request) = state.request {
+        let (request, stream) = if let Some(request) = state.request() {
             let request = &self.host[request];
             (Some(request.view()), StreamId::Host(request.request.stream))
-        } else if state.buffered.is_some() {
+        } else if state.line().is_some() {
             // As a write of one unit that came when it was flushed.
             let view = RequestView {
                 is_read: false,
                 pages: 1,
-                arrival: state.enqueued,
+                arrival: state.enqueued(),
                 fot: self.sets.span(set),
                 order: self.sets.number(set),
             };
@@ -104,7 +102,7 @@ impl Device {
         } else {
             (None, StreamId::Gc)
         };
-        let purpose = self.sets.stage(set).purpose(state.copies_map, state.levels);
+        let purpose = state.purpose();
         let reads_before = self.queues.reads_placed(die);
         let (stream, state) = (stream_for(stream, purpose), self.queues.state());
         let view = CommandView { op, purpose, request, inherited, reads_before, stream, state };
@@ -115,12 +113,12 @@ impl Device {
     #[cold]
     fn policy_sees_arrival(&mut self, set: SetId, die: DieId) {
         let (stage, state) = (self.sets.stage(set), &self.sets[set]);
-        let stream = match state.request {
+        let stream = match state.request() {
             Some(request) => StreamId::Host(self.host[request].request.stream),
-            None if state.buffered.is_some() => StreamId::Flush,
+            None if state.line().is_some() => StreamId::Flush,
             None => StreamId::Gc,
         };
-        let stream = stream_for(stream, stage.purpose(state.copies_map, state.levels));
+        let stream = stream_for(stream, state.purpose());
         self.queues.command_arrives((die, set), stream, stage.op(), self.now);
     }
 
@@ -130,7 +128,7 @@ impl Device {
     fn policy_sees_start(&mut self, set: SetId, leads: bool) {
         let (stage, state) = (self.sets.stage(set), &self.sets[set]);
         let urgent = self.ftl.is_paced() || self.ftl.is_urgent(self.sets.plane(set));
-        let bypasses = state.in_gc_queue && urgent;
+        let bypasses = state.in_gc_queue() && urgent;
         let cost = if leads { self.sets.nominal(stage) } else { Span::ZERO };
         let place = (self.sets.die(set), set);
         self.queues.command_leaves(place, (cost, bypasses), stage.op(), self.now);
@@ -139,14 +137,12 @@ impl Device {
     /// Moves a waiting command whose placement has changed. It keeps the earlier one of its
     /// deadline and what the new queue would have given it when it was first inserted.
     pub(super) fn replace_in_queue(&mut self, set: SetId) {
-        if self.sets[set].mode != Mode::Queued {
+        if self.sets[set].mode() != Mode::Queued {
             return;
         }
         let die = self.sets.die(set);
-        let (mut placement, in_gc_queue) = self.placement(set, die, self.sets[set].enqueued);
-        let state = &self.sets[set];
-        let place = (placement.queue, placement.key, in_gc_queue);
-        if place == (state.queue, state.key, state.in_gc_queue) {
+        let (mut placement, in_gc_queue) = self.placement(set, die, self.sets[set].enqueued());
+        if self.sets[set].is_at(&placement, in_gc_queue) {
             return;
         }
         let deadline = self.take_from_queue(set);
@@ -169,12 +165,12 @@ impl Device {
         if self.gathers {
             self.queues.unlist(set, self.sets.plane(set), self.sets.stage(set));
         }
-        self.queues.remove(die, set, self.sets[set].in_gc_queue)
+        self.queues.remove(die, set, self.sets[set].in_gc_queue())
     }
 
     /// Whether the current command of a set reads, and waits in a queue of requests.
     pub(super) fn is_read_of_request(&self, set: SetId) -> bool {
-        !self.sets[set].in_gc_queue && self.sets.stage(set).op() == Op::Read
+        !self.sets[set].in_gc_queue() && self.sets.stage(set).op() == Op::Read
     }
 
     /// A die may be able to take a command, or to make way for a read; not while its array reads,
@@ -207,7 +203,7 @@ impl Device {
         let (host, gc) = self.queues.first(die, self.now);
         let queues = &self.queues;
         self.ftl.next_command(die, (host, gc), &self.sets, |command, urgent| {
-            let first = self.sets[command].queue < queues.policy().queues_before_urgent_gc();
+            let first = self.sets[command].queue() < queues.policy().queues_before_urgent_gc();
             !first && (urgent || (queues.ranks_streams() && queues.gc_is_before(command)))
         })
     }
@@ -220,7 +216,7 @@ impl Device {
         self.sets.move_to(set, plane);
         self.ledger().enter(set, Mode::Queued);
         let die = self.sets.die(set);
-        let (placement, in_gc_queue) = self.placement(set, die, self.sets[set].enqueued);
+        let (placement, in_gc_queue) = self.placement(set, die, self.sets[set].enqueued());
         self.insert(set, die, &placement, in_gc_queue, true);
     }
 
@@ -249,10 +245,18 @@ impl Device {
     /// How many of the codewords of its mapping unit a host read asks for, at least one.
     fn codewords_asked(&self, set: SetId, of_unit: u32) -> u32 {
         let state = &self.sets[set];
-        let asked = self.settings.covered(&self.host[state.owner()].request, state.lpn);
+        let asked = self.settings.covered(&self.host[state.owner()].request, state.lpn());
         let sectors = u64::from(self.settings.geometry.unit_sectors() / of_unit);
         let count = asked.end.div_ceil(sectors).saturating_sub(asked.start / sectors).max(1);
         u32::try_from(count).expect("at most those of a unit")
+    }
+
+    /// A set of a request takes a slot, if it has none.
+    #[inline]
+    pub(super) fn need_slot(&mut self, set: SetId) {
+        if !self.sets[set].has_slot() && self.sets[set].request().is_some() {
+            self.take_slot(set);
+        }
     }
 
     #[inline]
@@ -268,8 +272,8 @@ impl Device {
         if self.host.limits_dies() {
             let state = &self.sets[set];
             let ends = |_: &RequestId| self.sets.stage(set).ends_access();
-            if let Some(request) = state.request.filter(ends) {
-                self.host.left_die(request, state.lpn);
+            if let Some(request) = state.request().filter(ends) {
+                self.host.left_die(request, state.lpn());
             }
         }
         if self.queues.has_state() {

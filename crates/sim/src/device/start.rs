@@ -3,7 +3,7 @@
 use super::Device;
 use crate::flash::Request;
 use crate::handle::SetId;
-use crate::sets::{Mode, Set, Stage};
+use crate::sets::{Mode, Stage};
 use flashyard_core::command::Op;
 use flashyard_core::units::{DieId, Ppn, Span};
 
@@ -22,13 +22,10 @@ impl Device {
     #[expect(clippy::inline_always, reason = "compiled for each of its two callers")]
     fn start_as(&mut self, stage: Stage, set: SetId, die: DieId, ppn: Option<Ppn>) {
         let op = stage.op();
-        self.flash.take(die, set, op, stage.purpose(false, false).is_gc(), self.now);
+        self.flash.take(die, set, op, stage.purpose(false).is_gc(), self.now);
         if self.short_road {
             let (busy, ordered) = (self.flash.busy(die, self.now), self.flash.gate().is_some());
-            let track = self.sets.track_mut(set);
-            let waited = self.now.since(track.since).as_ns();
-            track.charge_queued(busy, waited, ordered);
-            track.since = self.now;
+            self.sets.track_mut(set).taken(busy, ordered, self.now);
         } else {
             self.take_power(die, op);
             self.ledger().enter(set, Mode::Running);
@@ -64,13 +61,15 @@ impl Device {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "compiled for a kind that is known")]
     fn plan_operation(&mut self, leader: SetId, die: DieId, stage: Stage) {
-        let Set { rider, ppn, page_codewords, .. } = self.sets[leader];
+        let state = &self.sets[leader];
+        let (rider, ppn, page_codewords) = (state.rider(), state.ppn(), state.page_codewords());
         if rider.is_some() || self.flash.reads_vary() || self.flash.has_requests() {
             return self.plan_together(leader, die, stage);
         }
         let array = self.flash.array_time(stage.op(), ppn);
         let data_ns = self.flash.channel_ns(stage, page_codewords);
-        self.sets.track_mut(leader).channel_ns = self.flash.plan(die, array, data_ns, self.now);
+        let channel_ns = self.flash.plan(die, array, data_ns, self.now);
+        self.sets.track_mut(leader).takes_channel(channel_ns);
         self.phases_began();
     }
 
@@ -84,9 +83,9 @@ impl Device {
         let (mut array, mut data_ns) = (Span::ZERO, 0);
         self.for_riders(Some(leader), |device, set| {
             let state = &device.sets[set];
-            if state.page_codewords > 0 {
-                array = array.max(device.flash.array_time(op, state.ppn));
-                data_ns += device.flash.channel_ns(stage, state.page_codewords);
+            if state.page_codewords() > 0 {
+                array = array.max(device.flash.array_time(op, state.ppn()));
+                data_ns += device.flash.channel_ns(stage, state.page_codewords());
             }
         });
         if self.flash.reads_vary() {
@@ -94,7 +93,7 @@ impl Device {
         }
         let channel_ns = self.flash.plan(die, array, data_ns, self.now);
         self.for_riders(Some(leader), |device, set| {
-            device.sets.track_mut(set).channel_ns = channel_ns;
+            device.sets.track_mut(set).takes_channel(channel_ns);
         });
         self.phases_began();
     }
@@ -106,9 +105,9 @@ impl Device {
         let (mut array, mut planes, mut bytes) = (Span::ZERO, 0, 0);
         self.for_riders(Some(leader), |device, set| {
             let state = &device.sets[set];
-            if state.page_codewords > 0 {
-                array = array.max(device.flash.array_time(op, state.ppn));
-                bytes += device.flash.channel_bytes(stage, state.page_codewords);
+            if state.page_codewords() > 0 {
+                array = array.max(device.flash.array_time(op, state.ppn()));
+                bytes += device.flash.channel_bytes(stage, state.page_codewords());
                 planes += 1;
             }
         });
@@ -116,16 +115,16 @@ impl Device {
         let geometry = &self.settings.geometry;
         let pages = planes * if op == Op::Program { geometry.program_pages } else { 1 };
         let state = &self.sets[leader];
-        let stream = state.request.map_or(0, |request| self.host[request].request.stream);
-        let (block, page) = state.ppn.map_or((0, 0), |ppn| {
+        let stream = state.request().map_or(0, |request| self.host[request].request.stream);
+        let (block, page) = state.ppn().map_or((0, 0), |ppn| {
             let block = geometry.block_of(ppn).get() % geometry.blocks_per_plane;
             (block, geometry.page_in_block(ppn))
         });
-        let (page_bytes, since) = (bytes.div_ceil(pages), state.enqueued);
+        let (page_bytes, since) = (bytes.div_ceil(pages), state.enqueued());
         let request = Request { stream, since, block, page, pages, planes, page_bytes };
         let channel_ns = self.flash.plan_requests(die, array, &request, self.now);
         self.for_riders(Some(leader), |device, set| {
-            device.sets.track_mut(set).channel_ns = channel_ns;
+            device.sets.track_mut(set).takes_channel(channel_ns);
         });
         self.phases_began();
     }
@@ -140,7 +139,7 @@ impl Device {
         }
         let mut slowest = Span::ZERO;
         self.for_riders(Some(leader), |device, set| {
-            let (ppn, codewords) = (device.sets[set].ppn, device.sets[set].page_codewords);
+            let (ppn, codewords) = (device.sets[set].ppn(), device.sets[set].page_codewords());
             if codewords > 0 {
                 let blocks = device.ftl.blocks();
                 let block = ppn.map(|ppn| device.settings.geometry.block_of(ppn));
@@ -154,8 +153,8 @@ impl Device {
     /// With pacing, an operation that programs has begun on a die: what it writes owes copies.
     fn owe_copies(&mut self, leader: SetId) {
         self.for_riders(Some(leader), |device, set| {
-            let Set { charge, page_codewords, .. } = device.sets[set];
-            if page_codewords > 0 && device.sets.stage(set) != Stage::CopyProgram {
+            let (charge, state) = (device.sets[set].charge(), &device.sets[set]);
+            if state.page_codewords() > 0 && device.sets.stage(set) != Stage::CopyProgram {
                 let (plane, charge) = (device.sets.plane(set), device.charge_of(charge));
                 device.let_ftl(|ftl, lent| ftl.block_taken(plane, charge, true, lent));
             }
@@ -166,10 +165,11 @@ impl Device {
     fn check_pages(&mut self, leader: SetId) {
         self.for_riders(Some(leader), |device, set| {
             let (state, stage) = (&device.sets[set], device.sets.stage(set));
-            let read = (stage == Stage::Read).then_some((state.lpn, (state.order, state.page)));
-            device.account.touched(device.sets.plane(set), stage.op(), state.ppn, read);
+            let read = state.origin().filter(|_| stage == Stage::Read);
+            let read = read.map(|read| (state.lpn(), (read.order, read.page)));
+            device.account.touched(device.sets.plane(set), stage.op(), state.ppn(), read);
             if stage == Stage::OldRead {
-                device.account.old_read(state.lpn, device.sets.number(set));
+                device.account.old_read(state.lpn(), device.sets.number(set));
             }
             device.show_map_write(set);
         });
@@ -177,11 +177,12 @@ impl Device {
 
     /// Shows the checker the command of a set that reads or writes a map page.
     fn show_map_write(&mut self, set: SetId) {
-        let page = self.sets[set].map_page;
         match self.sets.stage(set) {
-            Stage::EvictRead | Stage::RewriteRead => self.account.map_page_read(set, page),
+            Stage::EvictRead | Stage::RewriteRead => {
+                self.account.map_page_read(set, self.sets[set].map_page());
+            }
             Stage::Writeback | Stage::RewriteProgram => {
-                let mut entries = Vec::new();
+                let (page, mut entries) = (self.sets[set].map_page(), Vec::new());
                 self.ftl.covered_entries(page, set, |lpn| entries.push(lpn));
                 self.account.map_page_begun(set, page, &entries);
             }

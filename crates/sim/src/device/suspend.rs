@@ -14,7 +14,7 @@ impl Device {
         if !self.flash.is_suspendable(die, self.now) {
             return;
         }
-        let next = self.next_command(die).filter(|&set| !self.sets[set].in_gc_queue);
+        let next = self.next_command(die).filter(|&set| !self.sets[set].in_gc_queue());
         if next.is_none_or(|set| self.sets.stage(set).op() != Op::Read) {
             return;
         }
@@ -45,7 +45,7 @@ impl Device {
         if self.account.records_power() {
             let mut planes = 0;
             self.for_riders(operation.leader, |device, set| {
-                planes += u64::from(device.sets[set].page_codewords > 0);
+                planes += u64::from(device.sets[set].page_codewords() > 0);
             });
             self.account.record_suspended(self.now, die, operation, planes);
         }

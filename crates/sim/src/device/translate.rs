@@ -12,7 +12,7 @@ use super::Device;
 use crate::ftl::Plan;
 use crate::handle::{RequestId, SetId};
 use crate::host::Pending;
-use crate::sets::{Access, Set, Stage};
+use crate::sets::{Access, Does, Origin, Stage};
 use flashyard_core::request::{Flags, RequestOp};
 use flashyard_core::units::{Lpn, PlaneId};
 
@@ -38,17 +38,13 @@ impl Device {
             plan.push(Stage::Barrier, self.ftl.plane_of_lpn(lpn));
         }
         let Pending { request, order, .. } = &self.host[handle];
-        let access = Access {
-            request: handle,
-            order: *order,
-            page,
-            lpn,
-            changes: op != RequestOp::Read,
-            trims,
-            stream: self.settings.frontiers.of_stream(request.place()),
-            map_page: plan.map_page,
-            line: plan.line,
+        let does = match op {
+            RequestOp::Read => Does::Read,
+            RequestOp::Trim => Does::Trim,
+            _ => Does::Write(self.settings.frontiers.of_stream(request.place())),
         };
+        let origin = Origin { request: handle, order: *order, page };
+        let access = Access { origin, lpn, does, map: plan.map };
         let set = self.access_set(&access, plan.stages());
         if trims && let Some(block) = self.ftl.unit_named(lpn) {
             self.sets.bind(set, block);
@@ -64,15 +60,14 @@ impl Device {
     /// Makes the set of a page access with these commands.
     #[inline(always)]
     fn access_set(&mut self, access: &Access, stages: &[(Stage, PlaneId)]) -> SetId {
-        let handle = access.request;
+        let handle = access.origin.request;
         self.host.access_begins(handle);
         if self.host.limits_dies() && !stages.iter().any(|(stage, _)| stage.ends_access()) {
             self.host.left_die(handle, access.lpn);
         }
-        let number = self.sets.take_number();
-        let set = self.set_of(number, Some(handle), &Set::VACANT, stages);
-        self.sets.serves(set, access);
-        self.host.charge_until(self.now, handle, &mut self.sets.track_mut(set).parts);
+        self.make_room();
+        let set = self.sets.add_access(self.now, access, stages);
+        self.host.charge_until(self.now, handle, self.sets.track_mut(set).earlier());
         set
     }
 

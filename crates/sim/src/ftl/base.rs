@@ -122,17 +122,17 @@ impl Base {
     #[inline]
     pub(super) fn commit_write(&mut self, set: SetId, sets: &mut Sets) -> (u64, bool) {
         let (state, number) = (&sets[set], sets.number(set));
-        if state.superseded {
+        if state.is_superseded() {
             return (number, false);
         }
-        self.map.commit(Owner::Data(state.lpn), state.ppn.expect("a program has a page"));
+        self.map.commit(Owner::Data(state.lpn()), state.ppn().expect("a program has a page"));
         sets.supersede_earlier(set);
         (number, true)
     }
 
     /// A trim is over, and no later change of its unit has been committed: the unit is forgotten.
     pub(super) fn forget(&mut self, set: SetId, sets: &mut Sets) {
-        self.map.trim(sets[set].lpn);
+        self.map.trim(sets[set].lpn());
         sets.supersede_earlier(set);
     }
 
@@ -196,13 +196,14 @@ impl Base {
 /// Blocks.
 impl Base {
     /// The frontier that a program's command writes to.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub(crate) fn frontier(&self, set: SetId, sets: &Sets) -> Frontier {
         let state = &sets[set];
         match sets.stage(set) {
-            Stage::Program => Frontier::HostData(state.stream),
+            Stage::Program => Frontier::HostData(state.stream()),
             Stage::CopyProgram => {
-                let source = state.source.expect("a copy has a source");
+                let source = state.source().expect("a copy has a source");
                 self.map.blocks.copy_frontier(self.geometry.block_of(source))
             }
             _ => Frontier::HostMap,

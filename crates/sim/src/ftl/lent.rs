@@ -7,7 +7,7 @@
 use super::base::Base;
 use crate::handle::{RequestId, SetId};
 use crate::observe::{OwnCause, Trigger};
-use crate::sets::{Mode, Set, Sets, Stage, Wait};
+use crate::sets::{Mode, OwnWork, Sets, Stage, Wait};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn, Span, Time};
@@ -114,14 +114,15 @@ pub(crate) struct Lent<'a> {
 
 impl Lent<'_> {
     /// Makes a set of the device's own work.
+    #[inline]
     pub(super) fn own_set(
         &mut self,
         charge: Charge,
         cause: OwnCause,
-        state: &Set,
+        work: OwnWork,
         stages: &[(Stage, PlaneId)],
     ) -> SetId {
-        let set = self.sets.add_own(self.now, state, stages);
+        let set = self.sets.add_own(self.now, work, stages);
         self.todo.push(Todo::Made { set, charge, plane: stages[0].1, cause });
         set
     }

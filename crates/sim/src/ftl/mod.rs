@@ -228,7 +228,7 @@ impl Ftl {
 
     /// The page inside its block that a program would get; `None` where it would open a block.
     pub(crate) fn next_page(&self, set: SetId, sets: &Sets) -> Option<u32> {
-        if let Some(ppn) = self.unit_named(sets[set].lpn) {
+        if let Some(ppn) = self.unit_named(sets[set].lpn()) {
             return Some(self.base.geometry.page_in_block(ppn));
         }
         self.blocks().next_page(sets.plane(set), self.frontier(set, sets))

@@ -2,9 +2,9 @@
 
 use super::line_cache::Lookup;
 use crate::handle::SetId;
-use crate::sets::{Set, Stage, Wait};
+use crate::sets::{MapWork, Stage, Wait};
 use flashyard_core::graph::{EdgeKind, STAGES};
-use flashyard_core::units::{MapPage, PlaneId, Ppn};
+use flashyard_core::units::{PlaneId, Ppn};
 
 /// The commands of a set that is being put together, and what its stages wait for.
 pub(crate) struct Plan {
@@ -14,8 +14,7 @@ pub(crate) struct Plan {
     pub(crate) waits: [Option<(u8, Wait)>; 6],
     /// What the map cache found; none where nobody asked it.
     pub(crate) lookup: Option<Lookup>,
-    pub(crate) map_page: MapPage,
-    pub(crate) line: u32,
+    pub(crate) map: MapWork,
     /// The set that fetches the line where another one does; whether this one does.
     pub(crate) shared_fetch: Option<SetId>,
     pub(crate) fetches: bool,
@@ -32,8 +31,7 @@ impl Plan {
             count: 0,
             waits: [None; 6],
             lookup: None,
-            map_page: MapPage::new(0),
-            line: 0,
+            map: MapWork::NONE,
             shared_fetch: None,
             fetches: false,
             target: None,
@@ -49,12 +47,6 @@ impl Plan {
     /// The commands.
     pub(crate) fn stages(&self) -> &[(Stage, PlaneId)] {
         &self.stages[..self.count as usize]
-    }
-
-    /// The set that they make, where `state` is the rest of it.
-    #[inline]
-    pub(crate) const fn completed(&self, state: Set) -> Set {
-        Set { map_page: self.map_page, line: self.line, ..state }
     }
 
     /// The stage that is pushed next starts after `source_stage` of `source`; of two such rules for

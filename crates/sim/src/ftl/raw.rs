@@ -60,7 +60,7 @@ impl Raw {
 impl Placement for Raw {
     #[inline(never)]
     fn bind_program(&mut self, set: SetId, sets: &Sets, base: &mut Base) -> Binding {
-        let ppn = Ppn::new(sets[set].lpn.get());
+        let ppn = Ppn::new(sets[set].lpn().get());
         self.broken(ppn, &base.map).map_or(Binding::Page(ppn), Binding::Broken)
     }
 
@@ -78,7 +78,7 @@ impl Placement for Raw {
     /// contents are numbered in the order in which dies change them.
     #[inline(never)]
     fn write_over(&mut self, set: SetId, sets: &mut Sets, base: &mut Base) -> (u64, bool) {
-        let ppn = sets[set].ppn.expect("a program has a page");
+        let ppn = sets[set].ppn().expect("a program has a page");
         base.map.commit(Owner::Data(Lpn::new(ppn.get())), ppn);
         (sets.take_number(), true)
     }
@@ -89,7 +89,7 @@ impl Placement for Raw {
     }
 
     fn erased(&mut self, set: SetId, lent: &mut Lent<'_>) {
-        let block = self.geometry.block_of(lent.sets[set].ppn.expect("an erase has a block"));
+        let block = self.geometry.block_of(lent.sets[set].ppn().expect("an erase has a block"));
         for unit in 0..self.geometry.units_per_block() {
             lent.base.map.trim(Lpn::new(self.geometry.unit_of(block, unit).get()));
         }

@@ -21,15 +21,14 @@ impl Ledger<'_> {
     ) {
         let stage = self.sets.stage(set);
         let state = &self.sets[set];
-        let (op, purpose, charge) =
-            (operation.op, stage.purpose(state.copies_map, state.levels), state.charge);
+        let (op, purpose, charge) = (operation.op, state.purpose(), state.charge());
         let leads = Some(set) == operation.leader;
-        if state.page_codewords > 0 {
+        if state.page_codewords() > 0 {
             let transfer_ns = if self.flash.has_requests() {
                 self.wire_share(set, die, leads)
             } else {
                 let command_ns = if leads { self.flash.command_ns() } else { 0 };
-                command_ns + self.flash.channel_ns(stage, state.page_codewords)
+                command_ns + self.flash.channel_ns(stage, state.page_codewords())
             };
             self.count_page((operation, phase), (op, purpose), charge, (leads, transfer_ns));
         }
@@ -55,7 +54,7 @@ impl Ledger<'_> {
 
     /// What observers call the current command of a set.
     pub(crate) fn command_name(&self, set: SetId) -> CommandName {
-        let (page, stage) = (self.sets[set].page, self.sets.stage(set).name());
+        let (page, stage) = (self.sets[set].page(), self.sets.stage(set).name());
         CommandName { request: self.sets.order_of(set), page, stage }
     }
 }

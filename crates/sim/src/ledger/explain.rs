@@ -9,8 +9,8 @@ use super::Ledger;
 use crate::handle::SetId;
 use crate::observe::{Doing, Piece};
 use crate::sets::charge::Ran;
-use crate::sets::track::{ACCOUNTS, BUS, DIE, OTHER, OWN, Track};
-use crate::sets::{Mode, Operation};
+use crate::sets::track::{ACCOUNTS, OTHER, OWN, Track};
+use crate::sets::{Mode, Operation, Wait};
 use flashyard_core::units::{DieId, Span, Time};
 
 /// Waits along which an account is followed before a further one is the first of a row.
@@ -24,14 +24,11 @@ impl Ledger<'_> {
         match mode {
             Mode::Queued | Mode::Suspended => {
                 let busy = self.flash.busy(self.sets.die(set), self.now);
-                self.sets.track_mut(set).base[DIE..=BUS].copy_from_slice(&busy);
+                self.sets.track_mut(set).waits_for_die(&busy);
             }
             Mode::Waiting => {
                 let wait = self.sets.first_wait(set).expect("a blocked set waits for something");
-                self.wait_for(set, wait.source);
-                let track = self.sets.track_mut(set);
-                track.source = Some(wait.source);
-                track.reason = wait.kind;
+                self.wait_for(set, wait);
             }
             Mode::Slotless
             | Mode::Firmware
@@ -45,15 +42,17 @@ impl Ledger<'_> {
     }
 
     /// A set begins to wait for another one, whose account is its base, or the sum of a row.
-    fn wait_for(&mut self, set: SetId, source: SetId) {
-        let waits = self.sets[source].mode == Mode::Waiting;
-        let steps = if waits { self.sets.track(source).steps.saturating_add(1) } else { 0 };
-        self.sets.track_mut(set).steps = steps;
+    fn wait_for(&mut self, set: SetId, wait: Wait) {
+        let source = wait.source;
+        let waits = self.sets[source].mode() == Mode::Waiting;
+        let steps = if waits { self.sets.track(source).steps().saturating_add(1) } else { 0 };
+        self.sets.track_mut(set).waits_for(source, wait.kind, steps);
         if steps >= LONG && self.sets.may_join(set, source) {
             let account = self.account_of(self.sets.head_of(source).unwrap_or(source));
             self.sets.join_row(set, source, &account);
         } else {
-            self.sets.track_mut(set).base = self.account_of(source);
+            let account = self.account_of(source);
+            self.sets.track_mut(set).waits_from(account);
         }
     }
 
@@ -67,7 +66,7 @@ impl Ledger<'_> {
 
     /// Charges a set that has lost a wait, if it waited; it is woken later at this instant.
     pub(crate) fn charge_wait(&mut self, set: SetId) {
-        if self.sets[set].mode != Mode::Waiting {
+        if self.sets[set].mode() != Mode::Waiting {
             return;
         }
         if self.sets.is_blocked(set) {
@@ -91,7 +90,7 @@ impl Ledger<'_> {
     /// Charges the time since the segment began.
     #[inline]
     pub(crate) fn close_segment(&mut self, set: SetId) {
-        if self.sets.track(set).since < self.now {
+        if self.sets.track(set).since() < self.now {
             self.charge_segment(set);
         }
         if let Some(head) = self.sets.head_of(set) {
@@ -115,12 +114,12 @@ impl Ledger<'_> {
     pub(crate) fn charge_told(&mut self, set: SetId, operation: Option<&Operation>) {
         let running = match operation {
             Some(operation) => Some(*operation),
-            None if self.sets[set].mode == Mode::Running => Some(*self.operation_of(set)),
+            None if self.sets[set].mode() == Mode::Running => Some(*self.operation_of(set)),
             None => None,
         };
         let track = self.sets.track(set);
-        let (from, reason, mut parts) = (track.since, track.reason, track.parts);
-        let doing = match self.sets[set].mode {
+        let (from, reason, mut parts) = (track.since(), track.reason(), *track.parts());
+        let doing = match self.sets[set].mode() {
             Mode::Slotless => Doing::Slot(self.sets.slot_limit(set)),
             Mode::Waiting => Doing::Waits(self.awaited(set).get(), reason),
             Mode::Firmware => Doing::Firmware,
@@ -138,7 +137,7 @@ impl Ledger<'_> {
             Some(operation) => self.charge_running(set, operation),
             None => self.charge_now(set),
         }
-        let charged = &self.sets.track(set).parts;
+        let charged = self.sets.track(set).parts();
         for (before, after) in parts.0.iter_mut().zip(&charged.0) {
             *before = after - *before;
         }
@@ -150,7 +149,7 @@ impl Ledger<'_> {
 
     /// When a set that is on a die waited for the channel since its segment began.
     fn channel_waits(&self, set: SetId, operation: &Operation) -> [(Time, Time); 2] {
-        let since = self.sets.track(set).since;
+        let since = self.sets.track(set).since();
         if self.flash.has_requests() {
             let bus = self.running_time(set, operation).bus;
             let until = since + Span::from_ns(bus);
@@ -173,7 +172,7 @@ impl Ledger<'_> {
     #[inline]
     pub(crate) fn charge_now(&mut self, set: SetId) {
         let elapsed = self.elapsed(set);
-        match self.sets[set].mode {
+        match self.sets[set].mode() {
             Mode::Queued | Mode::Suspended => {
                 let busy = self.flash.busy(self.sets.die(set), self.now);
                 let ordered = self.flash.gate().is_some();
@@ -196,14 +195,14 @@ impl Ledger<'_> {
     /// Nanoseconds since the segment of a set began.
     #[inline]
     fn elapsed(&self, set: SetId) -> u64 {
-        self.now.since(self.sets.track(set).since).as_ns()
+        self.now.since(self.sets.track(set).since()).as_ns()
     }
 
     /// Ends the account of a command whose operation has just left its die.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub(crate) fn close_with(&mut self, set: SetId, operation: &Operation) {
-        if self.sets.track(set).since < self.now {
+        if self.sets.track(set).since() < self.now {
             if self.account.is_followed() {
                 self.charge_told(set, Some(operation));
             } else {
@@ -228,10 +227,10 @@ impl Ledger<'_> {
         let mut at = set;
         let mut segment = [0; ACCOUNTS];
         loop {
-            if self.sets.track(at).since == self.now {
+            if self.sets.track(at).since() == self.now {
                 break;
             }
-            if self.sets[at].mode != Mode::Waiting {
+            if self.sets[at].mode() != Mode::Waiting {
                 segment = self.own_segment(at);
                 break;
             }
@@ -249,11 +248,11 @@ impl Ledger<'_> {
     /// The set that another one waits for.
     #[inline]
     pub(crate) fn awaited(&self, set: SetId) -> SetId {
-        self.sets.track(set).source.expect("it waits for a set")
+        self.sets.track(set).source().expect("it waits for a set")
     }
 
     fn with_earlier(&self, set: SetId, mut segment: [u64; ACCOUNTS]) -> [u64; ACCOUNTS] {
-        for (sum, &spent) in segment.iter_mut().zip(&self.sets.track(set).spent) {
+        for (sum, &spent) in segment.iter_mut().zip(self.sets.track(set).spent()) {
             *sum += spent;
         }
         segment
@@ -265,11 +264,11 @@ impl Ledger<'_> {
     fn shared_segment(&self, set: SetId, account: &[u64; ACCOUNTS]) -> [u64; ACCOUNTS] {
         let is_member = self.sets.head_of(set).is_some();
         let mut spent = if is_member { self.sets.sum_of_row(set, account) } else { *account };
-        for (spent, base) in spent.iter_mut().zip(&self.sets.track(set).base) {
+        for (spent, base) in spent.iter_mut().zip(self.sets.track(set).base()) {
             *spent -= base;
         }
-        let request = self.sets[set].request;
-        let same = request.is_some() && self.sets[self.awaited(set)].request == request;
+        let request = self.sets[set].request();
+        let same = request.is_some() && self.sets[self.awaited(set)].request() == request;
         if !is_member && !same {
             spent[OTHER] += std::mem::take(&mut spent[OWN]);
         }
@@ -279,7 +278,7 @@ impl Ledger<'_> {
     /// The current segment of a set that waits for no other one.
     fn own_segment(&self, set: SetId) -> [u64; ACCOUNTS] {
         let elapsed = self.elapsed(set);
-        match self.sets[set].mode {
+        match self.sets[set].mode() {
             Mode::Queued | Mode::Suspended => {
                 let busy = self.flash.busy(self.sets.die(set), self.now);
                 let ordered = self.flash.gate().is_some();
@@ -296,14 +295,14 @@ impl Ledger<'_> {
 
     /// The operation that serves the current command of a set.
     pub(crate) fn operation_of(&self, set: SetId) -> &Operation {
-        self.flash.operation(self.sets.die(set), self.sets[set].place)
+        self.flash.operation(self.sets.die(set), self.sets[set].place())
     }
 
     /// What a command on its die has spent its time on since its segment began. Reads are not
     /// suspended, so senses after the first one lie in one segment.
     #[inline]
     pub(crate) fn running_time(&self, set: SetId, operation: &Operation) -> Ran {
-        let since = self.sets.track(set).since;
+        let since = self.sets.track(set).since();
         let all = self.now.since(since).as_ns();
         let (retry, gc) = (operation.retry.as_ns(), operation.gc);
         if self.flash.has_requests() {
@@ -325,14 +324,14 @@ impl Ledger<'_> {
     /// that its array was done and the controller did not know.
     #[cold]
     pub(crate) fn wire_time(&self, set: SetId) -> [u64; 2] {
-        let wire = self.flash.wire(self.sets.die(set), self.sets[set].place);
+        let wire = self.flash.wire(self.sets.die(set), self.sets[set].place());
         wire.map_or([0; 2], |wire| wire.totals(self.now))
     }
 
     /// Time of a share of the planes of a set's operation on the bus.
     #[cold]
     pub(crate) fn wire_share(&self, set: SetId, die: DieId, leads: bool) -> u64 {
-        let wire = self.flash.wire(die, self.sets[set].place);
+        let wire = self.flash.wire(die, self.sets[set].place());
         wire.map_or(0, |wire| wire.share_ns(leads))
     }
 }

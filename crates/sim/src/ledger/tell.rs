@@ -26,16 +26,16 @@ impl Teller<'_> {
         let event = CommandDone {
             command: self.ledger.command_name(set),
             op: stage.op(),
-            purpose: stage.purpose(state.copies_map, state.levels),
-            lpn: stage.is_data().then_some(state.lpn.get()),
+            purpose: state.purpose(),
+            lpn: stage.is_data().then_some(state.lpn().get()),
             die,
-            ppn: state.ppn.map(Ppn::get),
+            ppn: state.ppn().map(Ppn::get),
             queue: self.queue_name(set),
-            key: state.key,
-            enqueued: state.enqueued,
-            start: state.started,
+            key: state.key(),
+            enqueued: state.enqueued(),
+            start: state.started(),
             end: self.ledger.now,
-            rekeys: state.rekeys,
+            rekeys: state.rekeys(),
             retries: operation.retries,
         };
         self.ledger.account.tell(&event);
@@ -44,8 +44,9 @@ impl Teller<'_> {
     /// The name of the queue that the current command of a set waits in.
     fn queue_name(&self, set: SetId) -> &'static str {
         let state = &self.ledger.sets[set];
-        let names = if state.in_gc_queue { GC_QUEUES } else { self.queues.policy().queue_names() };
-        names[usize::from(state.queue)]
+        let names =
+            if state.in_gc_queue() { GC_QUEUES } else { self.queues.policy().queue_names() };
+        names[usize::from(state.queue())]
     }
 
     /// A set is over, which has left a line of the write buffer free or not.
@@ -56,9 +57,9 @@ impl Teller<'_> {
             set: set.get(),
             at: self.ledger.now,
             request: self.ledger.sets.order_of(set),
-            page: state.page,
-            parts: self.ledger.sets.track(set).parts,
-            slot: state.slotted.then_some(state.slot_die),
+            page: state.page(),
+            parts: *self.ledger.sets.track(set).parts(),
+            slot: state.slot(),
             frees_line,
         };
         self.ledger.account.tell(&event);
@@ -83,8 +84,8 @@ impl Teller<'_> {
             set: set.get(),
             command: self.ledger.command_name(set),
             op: stage.op(),
-            purpose: stage.purpose(state.copies_map, state.levels),
-            ppn: state.ppn.map(Ppn::get),
+            purpose: state.purpose(),
+            ppn: state.ppn().map(Ppn::get),
         };
         self.ledger.account.tell(&event);
         self.tell_free_blocks();
@@ -105,13 +106,13 @@ impl Teller<'_> {
         }
         let leader = self.ledger.flash.operation(transfer.die, transfer.place).leader;
         let Some(set) = leader else { return };
-        let (state, stage) = (&self.ledger.sets[set], self.ledger.sets.stage(set));
+        let state = &self.ledger.sets[set];
         let event = ChannelTransfer {
             channel: transfer.channel,
             die: transfer.die,
             set: set.get(),
             command: self.ledger.command_name(set),
-            purpose: stage.purpose(state.copies_map, state.levels),
+            purpose: state.purpose(),
             from: transfer.from,
             until: transfer.until,
             out: transfer.place == Place::Output,
@@ -157,7 +158,7 @@ impl Teller<'_> {
     #[cold]
     pub(crate) fn tell_queued(&mut self, set: SetId, moved: bool) {
         let (command, queue) = (self.ledger.command_name(set), self.queue_name(set));
-        let key = self.ledger.sets[set].key;
+        let key = self.ledger.sets[set].key();
         self.ledger.account.tell(&Queued { at: self.ledger.now, moved, command, queue, key });
     }
 
@@ -170,10 +171,9 @@ impl Teller<'_> {
         resumed: bool,
     ) {
         let Some(leader) = leader.filter(|_| self.ledger.account.is_observed()) else { return };
-        let (command, stage) = (self.ledger.command_name(leader), self.ledger.sets.stage(leader));
-        let state = &self.ledger.sets[leader];
-        let purpose = stage.purpose(state.copies_map, state.levels);
-        let (began, at) = (state.started, self.ledger.now);
+        let (command, state) = (self.ledger.command_name(leader), &self.ledger.sets[leader]);
+        let purpose = state.purpose();
+        let (began, at) = (state.started(), self.ledger.now);
         let event = Suspension { command, purpose, die, began, at, until, resumed };
         self.ledger.account.tell(&event);
     }
@@ -185,7 +185,7 @@ impl Teller<'_> {
         let state = &self.ledger.sets[leader];
         let event = BusTransfer {
             command: self.ledger.command_name(leader),
-            purpose: self.ledger.sets.stage(leader).purpose(state.copies_map, state.levels),
+            purpose: state.purpose(),
             request: carried.request,
             die: carried.die,
             start: carried.from,

@@ -35,9 +35,9 @@ impl Teller<'_> {
     #[cold]
     pub(crate) fn tell_written(&mut self, set: SetId) {
         let state = &self.ledger.sets[set];
-        let current = !state.superseded;
-        let old = if current { self.ftl.locate(state.lpn) } else { None };
-        let (ppn, lpn) = (state.ppn.expect("a program has a page"), state.lpn);
+        let current = !state.is_superseded();
+        let old = if current { self.ftl.locate(state.lpn()) } else { None };
+        let (ppn, lpn) = (state.ppn().expect("a program has a page"), state.lpn());
         self.tell_unit(set, ppn, Contents::Data(lpn.get()), (current, old, None));
     }
 
@@ -51,7 +51,7 @@ impl Teller<'_> {
     /// A unit has been copied.
     #[cold]
     pub(crate) fn tell_copied(&mut self, set: SetId, copy: &Copied) {
-        let page = self.ledger.sets[set].map_page;
+        let page = self.ledger.sets[set].map_page();
         let contents = copy.lpn.map_or(Contents::Map(page.get()), |lpn| Contents::Data(lpn.get()));
         let old = copy.current.then_some(copy.from);
         self.tell_unit(set, copy.to, contents, (copy.current, old, Some(copy.from)));
@@ -66,7 +66,7 @@ impl Teller<'_> {
         contents: Contents,
         (current, old, from): (bool, Option<Ppn>, Option<Ppn>),
     ) {
-        let (state, stage) = (&self.ledger.sets[set], self.ledger.sets.stage(set));
+        let state = &self.ledger.sets[set];
         let event = UnitProgrammed {
             at: self.ledger.now,
             ppn: ppn.get(),
@@ -74,7 +74,7 @@ impl Teller<'_> {
             current,
             old: old.filter(|old| *old != ppn).map(Ppn::get),
             from: from.map(Ppn::get),
-            purpose: stage.purpose(state.copies_map, state.levels),
+            purpose: state.purpose(),
             set: set.get(),
             request: self.ledger.sets.order_of(set),
         };
@@ -85,10 +85,10 @@ impl Teller<'_> {
     #[cold]
     pub(crate) fn tell_trimmed(&mut self, set: SetId) {
         let state = &self.ledger.sets[set];
-        let Some(ppn) = self.ftl.locate(state.lpn) else { return };
+        let Some(ppn) = self.ftl.locate(state.lpn()) else { return };
         let event = UnitTrimmed {
             at: self.ledger.now,
-            lpn: state.lpn.get(),
+            lpn: state.lpn().get(),
             ppn: ppn.get(),
             request: self.ledger.sets.order_of(set),
         };
@@ -98,12 +98,12 @@ impl Teller<'_> {
     /// A block has been erased.
     #[cold]
     pub(crate) fn tell_erased(&mut self, set: SetId, erased: Erased) {
-        let (state, stage) = (&self.ledger.sets[set], self.ledger.sets.stage(set));
+        let state = &self.ledger.sets[set];
         let event = BlockErased {
             at: self.ledger.now,
             block: erased.block.get(),
             worn_out: erased.worn_out,
-            purpose: stage.purpose(state.copies_map, state.levels),
+            purpose: state.purpose(),
             set: set.get(),
             request: self.ledger.sets.order_of(set),
         };

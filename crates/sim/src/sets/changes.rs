@@ -52,7 +52,7 @@ impl Sets {
             index.resize(count.next_power_of_two(), None);
         }
         for set in (0..u32::try_from(count).expect("handles have 32 bits")).map(SetId::new) {
-            if self[set].links.listed && (!self[set].changes || self.is_latest(set)) {
+            if self[set].links.listed && (!self[set].changes() || self.is_latest(set)) {
                 self.push_to_bucket(set);
             }
         }
@@ -94,9 +94,10 @@ impl Sets {
         at
     }
 
+    #[inline]
     fn index_of(&mut self, set: SetId) -> &mut Option<SetId> {
         let bucket = self.bucket_of(self[set].lpn);
-        let index = if self[set].changes { &mut self.change_index } else { &mut self.read_index };
+        let index = if self[set].changes() { &mut self.change_index } else { &mut self.read_index };
         &mut index[bucket]
     }
 
@@ -105,6 +106,7 @@ impl Sets {
         &mut self.state_mut(set).links
     }
 
+    #[inline]
     fn push_to_bucket(&mut self, set: SetId) {
         let next = self.index_of(set).replace(set);
         self.links_mut(set).prev_of_bucket = None;
@@ -140,7 +142,7 @@ impl Sets {
     /// Enters a set into the index by LPN.
     #[inline]
     pub(crate) fn list_by_lpn(&mut self, set: SetId) {
-        let changes = self[set].changes;
+        let changes = self[set].changes();
         if !changes && !self.reads_are_sought {
             return;
         }
@@ -176,7 +178,7 @@ impl Sets {
         if !std::mem::take(&mut self.links_mut(set).listed) {
             return;
         }
-        if !self[set].changes {
+        if !self[set].changes() {
             return self.replace_in_bucket(set, None);
         }
         let Links { later_of_lpn: later, earlier_of_lpn: earlier, .. } = self[set].links;
@@ -242,7 +244,7 @@ impl Sets {
     /// Whether another request than this one has an access of a unit under way that it must not
     /// overtake, where it `changes` the unit or only reads it.
     pub(crate) fn is_accessed(&self, lpn: Lpn, request: RequestId, changes: bool) -> bool {
-        let is_other = |set| self[set].request.is_some_and(|other| other != request);
+        let is_other = |set| self[set].request().is_some_and(|other| other != request);
         self.changes_of(lpn).any(is_other) || (changes && self.reads_of(lpn).any(is_other))
     }
 
@@ -256,7 +258,7 @@ impl Sets {
     /// The latest live set below `number` that changes `lpn`, by order of translation; of a write
     /// that is being put and the flush of what it puts, the flush.
     pub(crate) fn live_change_of(&self, lpn: Lpn, number: u64) -> Option<SetId> {
-        self.latest_change(lpn, number, |set| self[set].request.is_none())
+        self.latest_change(lpn, number, |set| self[set].request().is_none())
     }
 
     /// The same, where several have one number one that is `preferred`.
@@ -304,9 +306,11 @@ impl Sets {
         let number = self.number(set);
         let mut at = self[set].links.earlier_of_lpn;
         while let Some(earlier) = at
-            && !self[earlier].superseded
+            && !self[earlier].is_superseded()
         {
-            self.state_mut(earlier).superseded = self.number(earlier) < number;
+            if self.number(earlier) < number {
+                self.state_mut(earlier).work.supersede();
+            }
             at = self[earlier].links.earlier_of_lpn;
         }
     }

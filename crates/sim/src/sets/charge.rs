@@ -7,7 +7,7 @@ use super::track::{
 };
 use crate::metrics::parts::Part;
 use flashyard_core::graph::EdgeKind;
-use flashyard_core::units::Span;
+use flashyard_core::units::{Span, Time};
 
 /// The account and the part of a mode whose time needs no look at a die or at another set. Time in
 /// which a set of the device's own waits for a gate is in no part, since no request has it.
@@ -49,6 +49,13 @@ impl Track {
                 self.parts.add(part, ns);
             }
         }
+    }
+
+    /// The die takes the command that waited for it; its running totals are `busy` now.
+    #[inline]
+    pub(crate) fn taken(&mut self, busy: [u64; DIE_ACCOUNTS], ordered: bool, now: Time) {
+        self.charge_queued(busy, now.since(self.since).as_ns(), ordered);
+        self.since = now;
     }
 
     /// A command waited in the queue of its die for `elapsed`, whose running totals are `busy` now.

@@ -3,6 +3,7 @@
 //! The slab of sets and the graph share their handles. Beside them stand the order of changes, an
 //! index by logical page, the slots, and the list of sets that are ready to go on.
 
+mod add;
 mod changes;
 pub(crate) mod charge;
 mod operation;
@@ -12,20 +13,23 @@ mod slots;
 pub(crate) mod stage;
 mod steps;
 pub(crate) mod track;
+mod work;
 
 use crate::config::QueueKeys;
 use crate::handle::{RequestId, SetId};
 use flashyard_core::command::Rank;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::graph::{self, Edge, EdgeKind, Graph, Node, Reach};
-use flashyard_core::units::{DieId, Lpn, PlaneId, Span, Time};
+use flashyard_core::units::{DieId, PlaneId, Span};
 pub(crate) use operation::{Operation, Place, Segment};
 use rows::Rows;
-pub(crate) use set::{Access, Mode, Set};
+pub(crate) use set::{Mode, Set};
 use slots::Slots;
 pub(crate) use stage::{STAGE_KINDS, Stage};
 use std::ops::Index;
 pub(crate) use track::Track;
+use work::Work;
+pub(crate) use work::{Access, Does, Flush, MapWork, Origin, OwnWork};
 
 /// A stage that a set waits for.
 #[derive(Clone, Copy, Debug)]
@@ -126,16 +130,6 @@ impl Sets {
         self.list.len()
     }
 
-    /// Makes memory for one more, if there is none. Returns whether that was so.
-    #[inline]
-    pub(crate) fn make_room(&mut self) -> bool {
-        let grows = !self.graph.has_node();
-        if grows {
-            self.grow();
-        }
-        grows
-    }
-
     /// The number of the next set in the order of creation.
     pub(crate) const fn next_number(&self) -> u64 {
         self.next_number
@@ -162,73 +156,6 @@ impl Sets {
     #[inline]
     pub(crate) fn track_mut(&mut self, set: SetId) -> &mut Track {
         &mut self.tracks[set.index()]
-    }
-
-    /// Adds a set of the device's own work with these commands.
-    pub(crate) fn add_own(&mut self, now: Time, state: &Set, stages: &[(Stage, PlaneId)]) -> SetId {
-        self.make_room();
-        let number = self.take_number();
-        self.insert(now, number, None, state, stages)
-    }
-
-    /// Adds a set of a request, or of none, with these commands and this place in the order of
-    /// creation; its account begins at `now`. There must be memory for it.
-    #[inline]
-    pub(crate) fn insert(
-        &mut self,
-        now: Time,
-        number: u64,
-        owner: Option<RequestId>,
-        state: &Set,
-        stages: &[(Stage, PlaneId)],
-    ) -> SetId {
-        let spans = stages.iter().map(|(stage, _)| self.nominal[*stage as usize]);
-        let set = SetId::new(self.graph.insert(number, RequestId::raw(owner), spans));
-        let slot = &mut self.list[set.index()];
-        *slot = *state;
-        slot.stages[..stages.len()].copy_from_slice(stages);
-        (slot.current, slot.plane) = slot.stages[0];
-        self.tracks[set.index()].begin(now);
-        set
-    }
-
-    /// Adds a page access of a request that reads its unit with one command. It has a slot and
-    /// waits in the queue of its die. None where a change of its unit is live or no slot is free.
-    /// There must be memory for it.
-    #[inline]
-    pub(crate) fn add_read(
-        &mut self,
-        now: Time,
-        (request, order): (RequestId, u64),
-        (page, lpn): (u32, Lpn),
-        (plane, die): (PlaneId, DieId),
-    ) -> Option<SetId> {
-        if !self.has_slot(die) || (self.has_changes() && self.latest_of(lpn).is_some()) {
-            return None;
-        }
-        let number = self.take_number();
-        let spans = [self.nominal[Stage::Read as usize]];
-        let set = SetId::new(self.graph.insert(number, RequestId::raw(Some(request)), spans));
-        let slot = &mut self.list[set.index()];
-        *slot = Set {
-            request: Some(request),
-            order,
-            charge: Some(request),
-            page,
-            lpn,
-            current: Stage::Read,
-            plane,
-            mode: Mode::Queued,
-            slotted: true,
-            slot_die: die,
-            enqueued: now,
-            ..Set::VACANT
-        };
-        slot.stages[0] = (Stage::Read, plane);
-        self.slots.occupy(die);
-        self.tracks[set.index()].begin(now);
-        self.list_by_lpn(set);
-        Some(set)
     }
 
     /// Marks the current command of a set as completed; calls `passed` with each set that has lost
@@ -260,7 +187,7 @@ impl Sets {
         self.drop_slot(set);
         self.unlist_by_lpn(set);
         self.graph.finish(set.get());
-        self.state_mut(set).request.take()
+        self.state_mut(set).origin.take().map(|origin| origin.request)
     }
 
     /// Forgets a set whose commands are all over.
@@ -270,7 +197,7 @@ impl Sets {
         debug_assert!(row.is_none() && behind.is_none(), "{set:?} is of a row");
         self.graph.remove(set.get());
         let state = self.state_mut(set);
-        (state.request, state.changes) = (None, false);
+        (state.origin, state.work) = (None, Work::Own(OwnWork::Gate));
     }
 
     /// The sets that may have lost their last wait.
@@ -303,7 +230,7 @@ impl Sets {
     /// The place of the request of a set in the order of arrival.
     #[inline]
     pub(crate) fn order_of(&self, set: SetId) -> Option<u64> {
-        self[set].request.map(|_| self[set].order)
+        self[set].origin.map(|origin| origin.order)
     }
 
     /// The current command of a set.
@@ -380,20 +307,6 @@ impl Sets {
     /// Changes the nominal duration of a set of one command.
     pub(crate) fn set_span(&mut self, set: SetId, span: Span) {
         self.graph.set_span(set.get(), 0, span);
-    }
-
-    /// Doubles the memory. Happens until the deepest queue of a run has been seen.
-    fn grow(&mut self) {
-        let count = (2 * self.list.len()).max(64);
-        self.list.resize(count, Set::VACANT);
-        self.tracks.resize(count, Track::NEW);
-        let (nodes, edges) = self.graph.storage_mut();
-        nodes.resize(count, Node::VACANT);
-        edges.resize(edges.len().max(2 * count), Edge::VACANT);
-        self.ready.reserve(count);
-        self.rows.reserve(count);
-        self.slots.reserve(count);
-        self.grow_index(count);
     }
 }
 
@@ -472,7 +385,7 @@ impl Sets {
         reach: Reach,
         mut changed: impl FnMut(SetId),
     ) {
-        let owner = RequestId::raw(self[set].request);
+        let owner = RequestId::raw(self[set].request());
         self.graph.inherit(set.get(), owner, rank, reach, |other| changed(SetId::new(other)));
     }
 }

@@ -82,8 +82,8 @@ impl Sets {
     /// two belong to different requests, and nobody is behind either in a row yet.
     #[inline]
     pub(crate) fn may_join(&self, set: SetId, source: SetId) -> bool {
-        let request = self[set].request;
-        let differ = request.is_none() || self[source].request != request;
+        let request = self[set].request();
+        let differ = request.is_none() || self[source].request() != request;
         let behind = |set: SetId| self.track(set).behind;
         differ && behind(source).is_none() && behind(set).is_none()
     }

@@ -3,8 +3,11 @@
 use super::Place;
 use super::changes::Links;
 use super::stage::Stage;
+use super::work::{MapWork, Origin, OwnWork, Work};
 use crate::handle::{LineId, RequestId, SetId};
+use flashyard_core::command::Purpose;
 use flashyard_core::graph::STAGES;
+use flashyard_core::policy::Placement;
 use flashyard_core::units::{DieId, Lpn, MapPage, PlaneId, Ppn, Time};
 
 /// Where a set's current command is.
@@ -32,120 +35,61 @@ pub(crate) enum Mode {
     Suspended,
 }
 
-/// A page access of a request.
-pub(crate) struct Access {
-    pub(crate) request: RequestId,
-    /// The place of the request in the order of arrival.
-    pub(crate) order: u64,
-    pub(crate) page: u32,
-    pub(crate) lpn: Lpn,
-    /// Whether it changes the unit, by a write or a trim; whether that is a trim.
-    pub(crate) changes: bool,
-    pub(crate) trims: bool,
-    /// The frontier of host data that it writes to.
-    pub(crate) stream: u8,
-    /// The map page that it writes back, and the cache line that it fetches.
-    pub(crate) map_page: MapPage,
-    pub(crate) line: u32,
-}
-
 /// A command set under way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Set {
     /// The request that it belongs to; none for the device's own work.
-    pub(crate) request: Option<RequestId>,
-    /// The place of that in the order of arrival.
-    pub(crate) order: u64,
+    pub(super) origin: Option<Origin>,
+    /// What it is for.
+    pub(super) work: Work,
     /// The request that its work is charged to.
-    pub(crate) charge: Option<RequestId>,
-    /// The page access, counted inside the request.
-    pub(crate) page: u32,
+    pub(super) charge: Option<RequestId>,
     /// Its commands and the planes they run on.
-    pub(crate) stages: [(Stage, PlaneId); STAGES],
+    pub(super) stages: [(Stage, PlaneId); STAGES],
     /// Its current command; the last one where all are over.
-    pub(crate) current: Stage,
-    pub(crate) plane: PlaneId,
-    pub(crate) mode: Mode,
-    /// Whether it holds a slot, and the die that the slot counts for.
-    pub(crate) slotted: bool,
-    pub(crate) slot_die: DieId,
-    /// The logical page of a page access or a data copy.
-    pub(crate) lpn: Lpn,
-    /// The map page that it writes, or whose line it fetches.
-    pub(crate) map_page: MapPage,
-    /// The cache line that it fetches.
-    pub(crate) line: u32,
-    /// The page being programmed or read; the source of a copy, or the page that a translation
-    /// layer has given to a write.
-    pub(crate) ppn: Option<Ppn>,
-    pub(crate) source: Option<Ppn>,
-    /// Whether it changes the contents of `lpn`: a write or a trim; whether it is a trim.
-    pub(crate) changes: bool,
-    pub(crate) trims: bool,
-    /// Whether a later change of `lpn` has been committed already.
-    pub(crate) superseded: bool,
-    /// The frontier of host data that it writes to.
-    pub(crate) stream: u8,
-    /// The line of the write buffer whose contents it programs.
-    pub(crate) buffered: Option<LineId>,
-    /// Whether it is the first of the flushes that began together with it.
-    pub(crate) leads_flush: bool,
-    /// Whether a request asked for its program, so that it did not wait for others to fill it.
-    pub(crate) asked: bool,
-    /// Whether it copies a map page, and whether its job levels wear.
-    pub(crate) copies_map: bool,
-    pub(crate) levels: bool,
+    pub(super) current: Stage,
+    pub(super) plane: PlaneId,
+    pub(super) mode: Mode,
+    /// The die that its slot counts for, if it holds one.
+    pub(super) slot: Option<DieId>,
+    /// The unit of a page access or a flush.
+    pub(super) lpn: Lpn,
+    /// The page being programmed, read or erased.
+    pub(super) ppn: Option<Ppn>,
     /// Its places in the index by LPN and in the order of changes.
-    pub(crate) links: Links,
+    pub(super) links: Links,
     /// Where its current command waits or came from.
-    pub(crate) queue: u8,
-    pub(crate) in_gc_queue: bool,
-    pub(crate) key: u64,
-    pub(crate) enqueued: Time,
-    pub(crate) rekeys: u32,
+    pub(super) queue: u8,
+    pub(super) in_gc_queue: bool,
+    pub(super) key: u64,
+    pub(super) enqueued: Time,
+    pub(super) rekeys: u32,
     /// The next set that the operation of its current command serves.
-    pub(crate) rider: Option<SetId>,
+    pub(super) rider: Option<SetId>,
     /// Of the first set of a page in an operation: how many of the page's codewords are moved.
-    pub(crate) page_codewords: u32,
+    pub(super) page_codewords: u32,
     /// When its current command started.
-    pub(crate) started: Time,
+    pub(super) started: Time,
     /// The place on the die where the command is.
-    pub(crate) place: Place,
+    pub(super) place: Place,
 }
 
-impl Set {
-    /// The request of a page access or a barrier.
-    #[inline]
-    pub(crate) fn owner(&self) -> RequestId {
-        self.request.expect("the set belongs to a request")
-    }
+// One is written for each page access.
+const _: () = assert!(size_of::<Set>() <= 192);
 
-    /// A set of no request.
-    pub(crate) const VACANT: Self = Self {
-        request: None,
-        order: 0,
+impl Set {
+    /// A set of no request, that does nothing.
+    pub(super) const VACANT: Self = Self {
+        origin: None,
+        work: Work::Own(OwnWork::Gate),
         charge: None,
-        page: 0,
         stages: [(Stage::Barrier, PlaneId::new(0)); STAGES],
         current: Stage::Barrier,
         plane: PlaneId::new(0),
         mode: Mode::Slotless,
-        slotted: false,
-        slot_die: DieId::new(0),
+        slot: None,
         lpn: Lpn::new(0),
-        map_page: MapPage::new(0),
-        line: 0,
         ppn: None,
-        source: None,
-        changes: false,
-        trims: false,
-        superseded: false,
-        stream: 0,
-        buffered: None,
-        leads_flush: false,
-        asked: false,
-        copies_map: false,
-        levels: false,
         links: Links::NONE,
         queue: 0,
         in_gc_queue: false,
@@ -157,4 +101,259 @@ impl Set {
         started: Time::ZERO,
         place: Place::Array,
     };
+}
+
+/// What it is for.
+impl Set {
+    /// The request that it belongs to; none for the device's own work.
+    #[inline]
+    pub(crate) fn request(&self) -> Option<RequestId> {
+        self.origin.map(|origin| origin.request)
+    }
+
+    /// The request of a page access or a barrier.
+    #[inline]
+    pub(crate) fn owner(&self) -> RequestId {
+        self.request().expect("the set belongs to a request")
+    }
+
+    /// The page access or the barrier of a request that it is, if it is one.
+    #[inline]
+    pub(crate) const fn origin(&self) -> Option<Origin> {
+        self.origin
+    }
+
+    /// The page access, counted inside the request.
+    #[inline]
+    pub(crate) fn page(&self) -> u32 {
+        self.origin.map_or(0, |origin| origin.page)
+    }
+
+    /// The request that its work is charged to.
+    #[inline]
+    pub(crate) const fn charge(&self) -> Option<RequestId> {
+        self.charge
+    }
+
+    /// The unit of a page access or a flush.
+    #[inline]
+    pub(crate) const fn lpn(&self) -> Lpn {
+        self.lpn
+    }
+
+    /// Whether it changes its unit: a write, a trim or a flush.
+    #[inline]
+    pub(crate) const fn changes(&self) -> bool {
+        matches!(self.work, Work::Trim { .. } | Work::Write { .. } | Work::Flush { .. })
+    }
+
+    /// Whether it is a write of a request, which a device with a write buffer puts there.
+    #[inline]
+    pub(crate) const fn writes(&self) -> bool {
+        matches!(self.work, Work::Write { .. })
+    }
+
+    /// Whether it trims its unit.
+    #[inline]
+    pub(crate) const fn trims(&self) -> bool {
+        matches!(self.work, Work::Trim { .. })
+    }
+
+    /// Whether it is the translation layer's own.
+    #[inline]
+    pub(crate) const fn is_own(&self) -> bool {
+        matches!(self.work, Work::Own(_))
+    }
+
+    /// Whether a later change of its unit has been committed already.
+    #[inline]
+    pub(crate) const fn is_superseded(&self) -> bool {
+        match self.work {
+            Work::Trim { superseded, .. }
+            | Work::Write { superseded, .. }
+            | Work::Flush { superseded, .. } => superseded,
+            Work::Barrier | Work::Read { .. } | Work::Own(_) => false,
+        }
+    }
+
+    /// The frontier of host data that its program goes to.
+    #[inline]
+    pub(crate) const fn stream(&self) -> u8 {
+        match self.work {
+            Work::Write { stream, .. } | Work::Flush { stream, .. } => stream,
+            _ => unreachable!(),
+        }
+    }
+
+    /// The page that a translation layer has given to its program.
+    pub(crate) const fn target(&self) -> Option<Ppn> {
+        match self.work {
+            Work::Write { target, .. } | Work::Flush { target, .. } => target,
+            _ => None,
+        }
+    }
+
+    /// The line of the write buffer whose contents it programs.
+    #[inline]
+    pub(crate) fn line(&self) -> Option<LineId> {
+        self.work.carried().map(|carried| carried.line)
+    }
+
+    /// Whether it is the first of the flushes that began together with it.
+    pub(crate) fn leads_flush(&self) -> bool {
+        self.work.carried().is_some_and(|carried| carried.leads)
+    }
+
+    /// Whether a request asked for its flush, so that it did not wait for others to fill its page.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.work.carried().is_some_and(|carried| carried.asked)
+    }
+
+    /// The map page that it writes.
+    pub(crate) const fn map_page(&self) -> MapPage {
+        match self.work {
+            Work::Own(OwnWork::WriteMap(page) | OwnWork::CopyMap { page, .. }) => page,
+            _ => self.map_work().page,
+        }
+    }
+
+    /// The line of the map cache that it fetches.
+    pub(crate) const fn map_line(&self) -> u32 {
+        self.map_work().line
+    }
+
+    const fn map_work(&self) -> MapWork {
+        match self.work {
+            Work::Read { map }
+            | Work::Trim { map, .. }
+            | Work::Write { map, .. }
+            | Work::Flush { map, .. } => map,
+            Work::Barrier | Work::Own(_) => unreachable!(),
+        }
+    }
+
+    /// The page that it copies.
+    #[inline]
+    pub(crate) const fn source(&self) -> Option<Ppn> {
+        match self.work {
+            Work::Own(OwnWork::Copy { source, .. } | OwnWork::CopyMap { source, .. }) => {
+                Some(source)
+            }
+            Work::Own(OwnWork::Steps { source, .. }) => source,
+            _ => None,
+        }
+    }
+
+    /// The unit that it copies for a job; none where that is a map page.
+    #[inline]
+    pub(crate) const fn copied_unit(&self) -> Option<Lpn> {
+        match self.work {
+            Work::Own(OwnWork::Copy { lpn, .. }) => Some(lpn),
+            _ => None,
+        }
+    }
+
+    /// What its current command is done for.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
+    pub(crate) const fn purpose(&self) -> Purpose {
+        let levels = match self.work {
+            Work::Own(OwnWork::Copy { levels, .. } | OwnWork::Erase { levels }) => {
+                return if levels { Purpose::Wear } else { Purpose::Gc };
+            }
+            Work::Own(OwnWork::CopyMap { levels, .. }) => {
+                return if levels { Purpose::Wear } else { Purpose::MapGc };
+            }
+            Work::Own(OwnWork::Steps { levels, .. }) => levels,
+            _ => false,
+        };
+        self.current.purpose(levels)
+    }
+}
+
+/// Where its current command is.
+impl Set {
+    /// Where its current command is.
+    #[inline]
+    pub(crate) const fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Whether it holds a slot.
+    #[inline]
+    pub(crate) const fn has_slot(&self) -> bool {
+        self.slot.is_some()
+    }
+
+    /// The die that its slot counts for, if it holds one.
+    #[inline]
+    pub(crate) const fn slot(&self) -> Option<DieId> {
+        self.slot
+    }
+
+    /// The page being programmed, read or erased.
+    #[inline]
+    pub(crate) const fn ppn(&self) -> Option<Ppn> {
+        self.ppn
+    }
+
+    /// Whether its current command waits in a queue of garbage collection, or came from one.
+    #[inline]
+    pub(crate) const fn in_gc_queue(&self) -> bool {
+        self.in_gc_queue
+    }
+
+    /// The queue of its die where its current command waits or came from.
+    #[inline]
+    pub(crate) const fn queue(&self) -> u8 {
+        self.queue
+    }
+
+    /// Whether its current command has this place in the queues of its die.
+    pub(crate) fn is_at(&self, placement: &Placement, in_gc_queue: bool) -> bool {
+        let place = (self.queue, self.key, self.in_gc_queue);
+        place == (placement.queue, placement.key, in_gc_queue)
+    }
+
+    /// The key of its current command in that queue.
+    #[inline]
+    pub(crate) const fn key(&self) -> u64 {
+        self.key
+    }
+
+    /// When its current command began to wait for its die.
+    #[inline]
+    pub(crate) const fn enqueued(&self) -> Time {
+        self.enqueued
+    }
+
+    /// How often its current command has moved to another place in queues.
+    #[inline]
+    pub(crate) const fn rekeys(&self) -> u32 {
+        self.rekeys
+    }
+
+    /// When its current command started.
+    #[inline]
+    pub(crate) const fn started(&self) -> Time {
+        self.started
+    }
+
+    /// The place on the die where its current command is.
+    #[inline]
+    pub(crate) const fn place(&self) -> Place {
+        self.place
+    }
+
+    /// The next set that the operation of its current command serves.
+    #[inline]
+    pub(crate) const fn rider(&self) -> Option<SetId> {
+        self.rider
+    }
+
+    /// Of the first set of a page in an operation: how many of the page's codewords are moved.
+    #[inline]
+    pub(crate) const fn page_codewords(&self) -> u32 {
+        self.page_codewords
+    }
 }

@@ -109,8 +109,8 @@ impl Sets {
         let mut at = set;
         loop {
             let state = &self[at];
-            if state.request.is_some() {
-                return state.mode == Mode::Slotless && !state.slotted;
+            if state.request().is_some() {
+                return state.mode == Mode::Slotless && state.slot.is_none();
             }
             match self.first_wait(at) {
                 Some(wait) if state.mode == Mode::Waiting => at = wait.source,
@@ -190,18 +190,15 @@ impl Sets {
     #[inline]
     pub(crate) fn take_slot(&mut self, set: SetId) {
         let die = self.slot_die(set);
-        let state = self.state_mut(set);
-        state.slotted = true;
-        state.slot_die = die;
+        self.state_mut(set).slot = Some(die);
         self.slots.occupy(die);
     }
 
     /// A set gives its slot back, if it has one.
     pub(crate) fn drop_slot(&mut self, set: SetId) {
-        let state = &mut self.list[set.index()];
-        if std::mem::take(&mut state.slotted) {
+        if let Some(die) = self.state_mut(set).slot.take() {
             self.slots.taken -= 1;
-            self.slots.of_dies[state.slot_die.index()] -= 1;
+            self.slots.of_dies[die.index()] -= 1;
         }
     }
 }

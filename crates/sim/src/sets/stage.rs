@@ -88,9 +88,9 @@ impl Stage {
         }
     }
 
-    /// What it is done for; `map` is whether a copy is one of a map page, `wear` whether its job
-    /// levels wear.
-    pub(crate) const fn purpose(self, map: bool, wear: bool) -> Purpose {
+    /// What it is done for; `wear` is whether its job levels wear. A copy is one of a unit, not of
+    /// a map page.
+    pub(crate) const fn purpose(self, wear: bool) -> Purpose {
         match self {
             Self::CopyRead | Self::CopyProgram | Self::Erase if wear => Purpose::Wear,
             Self::EvictRead | Self::Writeback => Purpose::MapWriteback,
@@ -102,7 +102,6 @@ impl Stage {
             | Self::Buffer
             | Self::Link
             | Self::Barrier => Purpose::Host,
-            Self::CopyRead | Self::CopyProgram if map => Purpose::MapGc,
             Self::CopyRead | Self::CopyProgram | Self::Erase => Purpose::Gc,
             Self::MergeRead | Self::MergeProgram | Self::MergeErase => Purpose::Merge,
             Self::RewriteRead | Self::RewriteProgram => Purpose::MapGc,

@@ -1,23 +1,13 @@
 //! What happens to a set: each change of its state has a name, and no other room makes one.
 
-use super::set::Access;
+use super::work::{Carried, OwnWork, Work};
 use super::{Mode, Place, Sets, Stage};
 use crate::handle::{LineId, RequestId, SetId};
 use flashyard_core::policy::Placement;
-use flashyard_core::units::{Lpn, Ppn, Time};
+use flashyard_core::units::{Ppn, Time};
 
 /// What a set is made for.
 impl Sets {
-    /// A set is a page access of a request.
-    #[inline]
-    pub(crate) fn serves(&mut self, set: SetId, access: &Access) {
-        let state = self.state_mut(set);
-        (state.request, state.charge) = (Some(access.request), Some(access.request));
-        (state.order, state.page, state.lpn) = (access.order, access.page, access.lpn);
-        (state.changes, state.trims) = (access.changes, access.trims);
-        (state.stream, state.map_page, state.line) = (access.stream, access.map_page, access.line);
-    }
-
     /// The work of a set is charged to this request.
     pub(crate) fn charge_to(&mut self, set: SetId, request: Option<RequestId>) {
         self.state_mut(set).charge = request;
@@ -30,11 +20,13 @@ impl Sets {
         state.current = stage;
     }
 
-    /// The only command of a set becomes one of a copy: of this unit, from this page.
-    pub(crate) fn turn_into_copy(&mut self, set: SetId, stage: Stage, lpn: Lpn, source: Ppn) {
+    /// The only command of a task becomes one of a copy from this page.
+    pub(crate) fn turn_into_copy(&mut self, set: SetId, stage: Stage, page: Ppn) {
         self.turn_into(set, stage);
-        let state = self.state_mut(set);
-        (state.lpn, state.source) = (lpn, Some(source));
+        match &mut self.state_mut(set).work {
+            Work::Own(OwnWork::Steps { source, .. }) => *source = Some(page),
+            _ => unreachable!("a task does steps"),
+        }
     }
 
     /// The page that the current command of a set works on.
@@ -44,30 +36,39 @@ impl Sets {
 
     /// The page that a translation layer has given to the program of a set.
     pub(crate) fn aim(&mut self, set: SetId, target: Ppn) {
-        self.state_mut(set).source = Some(target);
+        match &mut self.state_mut(set).work {
+            Work::Write { target: known, .. } | Work::Flush { target: known, .. } => {
+                *known = Some(target);
+            }
+            _ => unreachable!("it programs a unit"),
+        }
     }
 }
 
 /// Flushes.
 impl Sets {
-    /// A set carries the contents of a line of the write buffer to flash.
+    /// The program of a write carries the contents of the line that it has been put into.
     pub(crate) fn carry(&mut self, set: SetId, line: LineId) {
-        self.state_mut(set).buffered = Some(line);
+        match &mut self.state_mut(set).work {
+            Work::Write { carried, .. } => {
+                *carried = Some(Carried { line, leads: false, asked: false });
+            }
+            _ => unreachable!("a write is put"),
+        }
     }
 
-    /// A set has carried them: the line, if it did.
-    pub(crate) fn put_down(&mut self, set: SetId) -> Option<LineId> {
-        self.state_mut(set).buffered.take()
-    }
-
-    /// A request asks for the program of a set, or not.
+    /// A request asks for the program of a set that carries a line, or not.
     pub(crate) fn asked_for(&mut self, set: SetId, asked: bool) {
-        self.state_mut(set).asked = asked;
+        self.carried_mut(set).asked = asked;
     }
 
     /// A set is the first of those that flush together.
     pub(crate) fn lead_flush(&mut self, set: SetId) {
-        self.state_mut(set).leads_flush = true;
+        self.carried_mut(set).leads = true;
+    }
+
+    fn carried_mut(&mut self, set: SetId) -> &mut Carried {
+        self.state_mut(set).work.carried_mut().expect("it carries a line")
     }
 }
 

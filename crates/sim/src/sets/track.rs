@@ -9,15 +9,15 @@ use flashyard_core::units::{Span, Time};
 /// programs, erases, collects garbage; for the channel, or with its die for power; for firmware;
 /// commands of its own request; of others.
 pub(crate) const ACCOUNTS: usize = 9;
-pub(crate) const SLOT: usize = 0;
-pub(crate) const DIE: usize = 1;
-pub(crate) const BUS: usize = 5;
-pub(crate) const FIRMWARE: usize = 6;
+pub(super) const SLOT: usize = 0;
+pub(super) const DIE: usize = 1;
+pub(super) const BUS: usize = 5;
+pub(super) const FIRMWARE: usize = 6;
 pub(crate) const OWN: usize = 7;
 pub(crate) const OTHER: usize = 8;
 
 /// The parts that the first accounts are charged to.
-pub(crate) const PART_OF: [Part; 7] = [
+pub(super) const PART_OF: [Part; 7] = [
     Part::Slot,
     Part::DieRead,
     Part::DieProgram,
@@ -38,27 +38,27 @@ pub(crate) const DIE_ACCOUNTS: usize = DIE_POWER + 1;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Track {
     /// When the current segment began.
-    pub(crate) since: Time,
+    pub(super) since: Time,
     /// The row of which it is a member, and the member behind it, or behind it as the head of one.
     pub(super) row: Option<u32>,
     pub(super) behind: Option<SetId>,
     /// What earlier segments spent.
-    pub(crate) spent: [u64; ACCOUNTS],
+    pub(super) spent: [u64; ACCOUNTS],
     /// The die's or the other set's account when the current segment began.
-    pub(crate) base: [u64; ACCOUNTS],
+    pub(super) base: [u64; ACCOUNTS],
     /// The set that is waited for, and why; behind how many others that waited, at most.
-    pub(crate) source: Option<SetId>,
-    pub(crate) reason: EdgeKind,
-    pub(crate) steps: u8,
+    pub(super) source: Option<SetId>,
+    pub(super) reason: EdgeKind,
+    pub(super) steps: u8,
     /// Time of its own commands, and that on the channel not yet charged.
-    pub(crate) own: Span,
-    pub(crate) channel_ns: u64,
+    pub(super) own: Span,
+    pub(super) channel_ns: u64,
     /// What the latency is made of so far.
-    pub(crate) parts: Parts,
+    pub(super) parts: Parts,
 }
 
 impl Track {
-    pub(crate) const NEW: Self = Self {
+    pub(super) const NEW: Self = Self {
         since: Time::ZERO,
         row: None,
         behind: None,
@@ -79,5 +79,84 @@ impl Track {
         self.spent = [0; ACCOUNTS];
         (self.own, self.channel_ns) = (Span::ZERO, 0);
         self.parts = Parts([0; PARTS]);
+    }
+
+    /// It begins to wait for its die, whose running totals are `busy` now.
+    #[inline]
+    pub(crate) fn waits_for_die(&mut self, busy: &[u64; DIE_ACCOUNTS]) {
+        self.base[DIE..=BUS].copy_from_slice(busy);
+    }
+
+    /// It begins to wait for another set, behind so many that wait themselves.
+    #[inline]
+    pub(crate) const fn waits_for(&mut self, source: SetId, reason: EdgeKind, steps: u8) {
+        (self.source, self.reason, self.steps) = (Some(source), reason, steps);
+    }
+
+    /// The account of what it waits for when the wait begins.
+    #[inline]
+    pub(crate) const fn waits_from(&mut self, account: [u64; ACCOUNTS]) {
+        self.base = account;
+    }
+
+    /// Its operation has been planned: it takes so long on the channel.
+    #[inline]
+    pub(crate) const fn takes_channel(&mut self, ns: u64) {
+        self.channel_ns = ns;
+    }
+
+    /// What the latency is made of, to be charged with what had passed before the set was made.
+    #[inline]
+    pub(crate) const fn earlier(&mut self) -> &mut Parts {
+        &mut self.parts
+    }
+}
+
+/// What is known of it.
+impl Track {
+    /// When the current segment began.
+    #[inline]
+    pub(crate) const fn since(&self) -> Time {
+        self.since
+    }
+
+    /// What earlier segments spent.
+    #[inline]
+    pub(crate) const fn spent(&self) -> &[u64; ACCOUNTS] {
+        &self.spent
+    }
+
+    /// The die's or the other set's account when the current segment began.
+    #[inline]
+    pub(crate) const fn base(&self) -> &[u64; ACCOUNTS] {
+        &self.base
+    }
+
+    /// The set that is waited for.
+    #[inline]
+    pub(crate) const fn source(&self) -> Option<SetId> {
+        self.source
+    }
+
+    /// Why it is waited for.
+    pub(crate) const fn reason(&self) -> EdgeKind {
+        self.reason
+    }
+
+    /// Behind how many others that wait it waits, at most.
+    pub(crate) const fn steps(&self) -> u8 {
+        self.steps
+    }
+
+    /// Time of its own commands.
+    #[inline]
+    pub(crate) const fn own(&self) -> Span {
+        self.own
+    }
+
+    /// What the latency is made of so far.
+    #[inline]
+    pub(crate) const fn parts(&self) -> &Parts {
+        &self.parts
     }
 }

@@ -16,7 +16,7 @@ use crate::ftl::page_map::Owner;
 use crate::ftl::placement::Placement;
 use crate::handle::SetId;
 use crate::observe::{OwnCause, Trigger};
-use crate::sets::{Mode, Set, Stage};
+use crate::sets::{Mode, OwnWork, Stage};
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::{BlockId, PlaneId, Ppn};
 
@@ -105,9 +105,9 @@ impl PageFtl {
     ) -> SetId {
         let job = self.job_mut(plane);
         let (victim, levels) = (job.victim, job.levels);
-        let ppn = Some(lent.base.geometry.unit_of(victim, 0));
-        let state = Set { ppn, levels, ..Set::VACANT };
-        let eraser = lent.own_set(charge, OwnCause::Job, &state, &[(Stage::Erase, plane)]);
+        let (work, stages) = (OwnWork::Erase { levels }, [(Stage::Erase, plane)]);
+        let eraser = lent.own_set(charge, OwnCause::Job, work, &stages);
+        lent.sets.bind(eraser, lent.base.geometry.unit_of(victim, 0));
         self.job_mut(plane).eraser = Some(eraser);
         eraser
     }
@@ -175,12 +175,12 @@ impl PageFtl {
         let stages = [(Stage::CopyRead, plane), (Stage::CopyProgram, plane)];
         let paced = lent.base.is_paced();
         let charge = if paced { self.last_allocator(plane) } else { job.charge };
-        let mut state = Set { source: Some(source), levels: job.levels, ..Set::VACANT };
-        match owner {
-            Owner::Data(lpn) => state.lpn = lpn,
-            Owner::Map(page) => (state.map_page, state.copies_map) = (page, true),
-        }
-        let copy = lent.own_set(charge, OwnCause::Job, &state, &stages);
+        let levels = job.levels;
+        let work = match owner {
+            Owner::Data(lpn) => OwnWork::Copy { lpn, source, levels },
+            Owner::Map(page) => OwnWork::CopyMap { page, source, levels },
+        };
+        let copy = lent.own_set(charge, OwnCause::Job, work, &stages);
         if !paced {
             lent.wait(job.eraser(), copy, 1, EdgeKind::Gc);
         }

@@ -8,7 +8,7 @@ use crate::ftl::lent::{Charge, Lent, Todo};
 use crate::ftl::line_cache::Lookup;
 use crate::handle::SetId;
 use crate::observe::OwnCause;
-use crate::sets::{Mode, Set, Sets, Stage, Wait};
+use crate::sets::{Mode, OwnWork, Sets, Stage, Wait};
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::{Lpn, MapPage, PlaneId};
 
@@ -29,7 +29,7 @@ pub(crate) fn map_write(sets: &Sets, set: SetId) -> u8 {
 /// Whether the map program of a set has begun.
 fn has_begun(sets: &Sets, set: SetId) -> bool {
     let (stage, write) = (sets.commands_over(set), map_write(sets, set));
-    let runs = matches!(sets[set].mode, Mode::Running | Mode::Suspended);
+    let runs = matches!(sets[set].mode(), Mode::Running | Mode::Suspended);
     stage > write || (stage == write && runs)
 }
 
@@ -42,7 +42,7 @@ fn is_rewrite(sets: &Sets, writer: SetId) -> bool {
 fn takes_rewrites(sets: &Sets, writer: SetId) -> bool {
     is_rewrite(sets, writer)
         && sets.commands_over(writer) == 0
-        && sets[writer].mode != Mode::Running
+        && sets[writer].mode() != Mode::Running
 }
 
 /// A set that writes a map page begins behind an earlier write of it.
@@ -114,7 +114,7 @@ impl PageFtl {
     fn waits_for_collection(&self, base: &Base, set: SetId, plane: PlaneId, sets: &Sets) -> bool {
         let job = self.planes[plane.index()].job.as_ref();
         let is_eraser = |wait: Wait| job.is_some_and(|job| Some(wait.source) == job.eraser);
-        sets[set].mode == Mode::Waiting
+        sets[set].mode() == Mode::Waiting
             && base.study.erase_after_map
             && sets.first_wait(set).is_some_and(is_eraser)
     }
@@ -228,8 +228,8 @@ impl Lent<'_> {
         let plane = self.base.plane_of_map(page);
         let write = if read == Stage::EvictRead { Stage::Writeback } else { Stage::RewriteProgram };
         let stages = [(read, plane), (write, plane)];
-        let state = Set { map_page: page, ..Set::VACANT };
-        self.own_set(charge, OwnCause::Map, &state, &stages[usize::from(!reads)..])
+        let stages = &stages[usize::from(!reads)..];
+        self.own_set(charge, OwnCause::Map, OwnWork::WriteMap(page), stages)
     }
 
     /// Writes the first map page from `from` on back of which something is dirty, which stays.

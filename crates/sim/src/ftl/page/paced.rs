@@ -5,7 +5,7 @@ use crate::ftl::base::Base;
 use crate::ftl::lent::{Lent, Todo};
 use crate::handle::SetId;
 use crate::observe::OwnCause;
-use crate::sets::{Mode, Set, Stage};
+use crate::sets::{Mode, OwnWork, Stage};
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::PlaneId;
 
@@ -56,7 +56,7 @@ impl PageFtl {
         let rests = job.rests();
         let eraser = self.new_eraser(plane, self.last_allocator(plane), lent);
         let stages = [(Stage::Barrier, plane)];
-        let gate = lent.own_set(None, OwnCause::Job, &Set::VACANT, &stages);
+        let gate = lent.own_set(None, OwnCause::Job, OwnWork::Gate, &stages);
         lent.wait(eraser, gate, 0, EdgeKind::Gc);
         lent.todo.push(Todo::Rest(gate, Mode::Collecting));
         lent.todo.push(Todo::Rest(eraser, Mode::Waiting));

@@ -56,9 +56,10 @@ impl Placement for PageFtl {
     #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     fn copied(&mut self, set: SetId, lent: &mut Lent<'_>) {
         let (plane, state) = (lent.sets.plane(set), &lent.sets[set]);
-        let (from, to) = (state.source.expect("a copy has a source"), state.ppn.expect("a page"));
-        let lpn = (!state.copies_map).then_some(state.lpn);
-        let owner = lpn.map_or(Owner::Map(state.map_page), Owner::Data);
+        let (from, to) =
+            (state.source().expect("a copy has a source"), state.ppn().expect("a page"));
+        let lpn = state.copied_unit();
+        let owner = lpn.map_or_else(|| Owner::Map(state.map_page()), Owner::Data);
         let current = lent.base.map.is_valid(from);
         debug_assert!(!current || lent.base.map.owner(from) == Some(owner), "a page changed hands");
         if current {
@@ -178,7 +179,7 @@ impl Placement for PageFtl {
         let Some((ppn, opened)) = base.map.blocks.take_unit(plane, frontier) else {
             return Binding::Full;
         };
-        if sets[set].request.is_some() || sets[set].buffered.is_some() {
+        if sets[set].request().is_some() || sets[set].line().is_some() {
             self.plane_mut(plane).rounds_without_room = 0;
         }
         if opened { Binding::NewBlock(ppn) } else { Binding::Page(ppn) }
@@ -232,7 +233,7 @@ impl Placement for PageFtl {
         let Some(pacing) = self.pacing.as_deref() else { return false };
         let Some(job) = &self.planes[plane.index()].job else { return false };
         let erases = || {
-            let mode = job.eraser.map(|eraser| sets[eraser].mode);
+            let mode = job.eraser.map(|eraser| sets[eraser].mode());
             matches!(mode, Some(Mode::Queued | Mode::Running | Mode::Suspended))
         };
         pacing.owes(plane) && !job.presses && (job.copies > 0 || (job.erases && erases()))

@@ -43,7 +43,7 @@ impl Placement for Planned {
     }
 
     fn plan_change(&mut self, set: SetId, run: (u32, u32), charge: Charge, lent: &mut Lent<'_>) {
-        let (target, behind) = self.plan_program(lent.sets[set].lpn, run, charge, lent);
+        let (target, behind) = self.plan_program(lent.sets[set].lpn(), run, charge, lent);
         let program = lent.sets.stage_index(set, Stage::Program);
         let last = lent.sets.last_stage(set);
         lent.sets.place_stage(set, program, self.geometry.plane_of(target));
@@ -137,7 +137,7 @@ impl Placement for Planned {
         Binding::Page(if merges(set, sets) {
             self.current_step(sets.plane(set)).to()
         } else {
-            sets[set].source.expect("a layer gives every write its page")
+            sets[set].target().expect("a layer gives every write its page")
         })
     }
 
@@ -148,7 +148,7 @@ impl Placement for Planned {
 
     #[inline(never)]
     fn write_over(&mut self, set: SetId, sets: &mut Sets, base: &mut Base) -> (u64, bool) {
-        let ppn = sets[set].ppn.expect("a program has a page");
+        let ppn = sets[set].ppn().expect("a program has a page");
         self.programs[self.geometry.block_of(ppn).index()] -= 1;
         if let Some(orders) = &mut self.orders {
             orders[set.index()] = u64::MAX;
@@ -167,7 +167,7 @@ impl Placement for Planned {
     /// Behind a write buffer a layer forgets the unit now, unless a later change of it has been
     /// planned.
     fn trim_over(&mut self, set: SetId, sets: &mut Sets, base: &mut Base) {
-        let (lpn, number) = (sets[set].lpn, sets.number(set));
+        let (lpn, number) = (sets[set].lpn(), sets.number(set));
         let newer =
             |change: SetId| sets.number(change) > number && self.order(change, sets) < u64::MAX;
         if self.plans_flushes() && !sets.changes_of(lpn).any(newer) {
@@ -213,7 +213,7 @@ impl Placement for Planned {
         }
         let stages = [self.stages.read, self.stages.program];
         let levels = self.stages.levels;
-        let purposes = stages.map(|stage| (stage.op(), stage.purpose(false, levels)));
+        let purposes = stages.map(|stage| (stage.op(), stage.purpose(levels)));
         if ops == [0, 0] {
             return None;
         }
@@ -224,7 +224,7 @@ impl Placement for Planned {
             let step = self.current_step(plane);
             let reads = now.op == Op::Read;
             let stage = stages[usize::from(!reads)];
-            sets.turn_into_copy(set, stage, step.lpn(), step.from());
+            sets.turn_into_copy(set, stage, step.from());
             sets.bind(set, if reads { step.from() } else { step.to() });
         }
         Some(CopiesDone { ops, array_ns, purposes, superseded, now })

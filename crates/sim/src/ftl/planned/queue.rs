@@ -83,8 +83,7 @@ pub(super) struct MergeTask {
 /// nothing, as flushes do.
 #[inline]
 pub(in crate::ftl) fn merges(set: SetId, sets: &Sets) -> bool {
-    let state = &sets[set];
-    state.request.is_none() && !state.changes
+    sets[set].is_own()
 }
 
 impl Planned {

@@ -7,7 +7,7 @@ use crate::ftl::page_map::PageMap;
 use crate::handle::SetId;
 use crate::observe::OwnCause;
 use crate::parts::layer::MergeCounts;
-use crate::sets::{Mode, Set, Stage};
+use crate::sets::{Mode, OwnWork, Stage};
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::{PlaneId, Span};
 use std::ops::Range;
@@ -75,7 +75,7 @@ impl Planned {
         let waits = self.segment_waits();
         if !waits.is_empty() {
             let stages = [(Stage::Barrier, PlaneId::new(0))];
-            let gate = lent.own_set(charge, cause, &Set::VACANT, &stages);
+            let gate = lent.own_set(charge, cause, OwnWork::Gate, &stages);
             for &source in waits {
                 lent.wait(gate, source, 0, EdgeKind::Gc);
             }
@@ -104,7 +104,7 @@ impl Planned {
             return None;
         }
         let cause = OwnCause::Merge(self.working_plane(plane));
-        let set = lent.own_set(charge, cause, &Set::VACANT, &[(Stage::Barrier, plane)]);
+        let set = lent.own_set(charge, cause, OwnWork::Gate, &[(Stage::Barrier, plane)]);
         lent.sets.set_span(set, span);
         lent.todo.push(Todo::Rest(set, Mode::Firmware));
         lent.todo.push(Todo::Seek(set, span));
@@ -125,8 +125,8 @@ impl Planned {
         let stages = self.stages;
         let merges = stages.read == Stage::MergeRead;
         let cause = if merges { OwnCause::Merge(working) } else { OwnCause::Job };
-        let state = Set { levels: stages.levels, ..Set::VACANT };
-        let set = lent.own_set(charge, cause, &state, &[(stages.read, plane)]);
+        let work = OwnWork::Steps { source: None, levels: stages.levels };
+        let set = lent.own_set(charge, cause, work, &[(stages.read, plane)]);
         let before = self.enqueue_task(plane, set, (count, begins.gate), lent);
         match before {
             Some(source) => lent.wait(set, source, 0, EdgeKind::Gc),

@@ -42,7 +42,7 @@ impl Planned {
     /// programs of the block that it goes to.
     fn wait_for_copy(&mut self, step: PlannedStep, number: u64, sets: &Sets, map: &PageMap) {
         if !map.is_valid(step.from()) {
-            let writes = |change: &Set| change.source == Some(step.from());
+            let writes = |change: &Set| change.target() == Some(step.from());
             if let Some(writer) = self.uncommitted(sets, step.lpn(), 0..number, writes) {
                 self.wait_for(sets, writer);
             }
@@ -81,13 +81,13 @@ impl Planned {
                 continue;
             }
             let state = &sets[change];
-            let into = state.source.filter(|_| !state.trims);
+            let into = state.target();
             if into.is_some_and(|page| self.geometry.block_of(page) == block)
                 && sets.commands_over(change) <= commit_stage(sets, change)
             {
                 self.wait_for(sets, change);
-                if erases && !state.superseded {
-                    let behind = self.uncommitted(sets, state.lpn, order + 1..number, |_| true);
+                if erases && !state.is_superseded() {
+                    let behind = self.uncommitted(sets, state.lpn(), order + 1..number, |_| true);
                     let behind = behind.expect("a layer erases only what is changed or copied");
                     self.wait_for(sets, behind);
                 }
@@ -107,7 +107,7 @@ impl Planned {
             lent.sets.bind(set, geometry.unit_of(step.block(), 0));
             self.wait_until_empty(step.block(), number, lent.sets, &lent.base.map);
         } else {
-            lent.sets.turn_into_copy(set, self.stages.read, step.lpn(), step.from());
+            lent.sets.turn_into_copy(set, self.stages.read, step.from());
             self.wait_for_copy(step, number, lent.sets, &lent.base.map);
         }
         if self.spans() {
