@@ -191,7 +191,7 @@ impl Keys {
         let fewest = FEWEST_BLOCKS.min(self.blocks);
         let mut pages = self.pages;
         while blocks(pages) < fewest
-            && pages % (2 * self.of_word_line) == 0
+            && pages.is_multiple_of(2 * self.of_word_line)
             && pages / 2 >= FEWEST_PAGES
         {
             pages /= 2;

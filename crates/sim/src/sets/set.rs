@@ -181,7 +181,7 @@ impl Set {
     pub(crate) const fn stream(&self) -> u8 {
         match self.work {
             Work::Write { stream, .. } | Work::Flush { stream, .. } => stream,
-            _ => unreachable!(),
+            _ => panic!("only a program of host data has a frontier"),
         }
     }
 
@@ -228,7 +228,7 @@ impl Set {
             | Work::Trim { map, .. }
             | Work::Write { map, .. }
             | Work::Flush { map, .. } => map,
-            Work::Barrier | Work::Own(_) => unreachable!(),
+            Work::Barrier | Work::Own(_) => panic!("only an access has work of the map"),
         }
     }
 

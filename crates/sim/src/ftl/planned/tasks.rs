@@ -188,7 +188,6 @@ impl Planned {
     }
 }
 
-/// Tasks are done.
 /// Tasks that run ahead.
 impl Planned {
     /// The copy of a task that runs ahead has been programmed: it goes on with the next one.
