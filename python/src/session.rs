@@ -254,8 +254,9 @@ impl Session {
     /// A session on the device of a plan that has no workload.
     #[new]
     fn new(py: Python<'_>, plan: &Plan, check: bool) -> PyResult<Self> {
-        let made =
-            crate::worker::away(py, None, |mut teller| plan.planned.session(check, &mut teller))?;
+        let made = crate::worker::away(py, None, |mut teller| {
+            plan.planned.session_telling(check, &mut teller)
+        })?;
         Ok(Self::new_of(plan.planned.clone(), made))
     }
 

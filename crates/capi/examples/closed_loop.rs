@@ -54,7 +54,7 @@ pub(crate) fn run(out: &mut impl Write) -> anyhow::Result<()> {
         Parts::new().command_policy("small-first", "A policy in Rust.", |_: NoKeys| SmallFirst);
     let set = ["policy.command=small-first", "queue.admission=page"];
     let plan = Plan::of_device(parts.share(), "small-full", &set.map(|set| ("", set.to_string())))?;
-    let mut session = plan.session(false, &mut ())?;
+    let mut session = plan.session(false)?;
     let (mut state, mut latency, mut checksum) = (1, 0, 0_u64);
     for _ in 0..DEPTH {
         session.submit(&next(&mut state, Time::ZERO))?;

@@ -216,7 +216,7 @@ pub unsafe extern "C" fn fy_open(
         // SAFETY: the caller promises it.
         let own = unsafe { policies::parts(options) }?;
         let plan = Plan::of_device(own, device, &set).map_err(|error| format!("{error:#}"))?;
-        let session = plan.session(options.check, &mut ()).map_err(|error| format!("{error:#}"))?;
+        let session = plan.session(options.check).map_err(|error| format!("{error:#}"))?;
         Ok(FyDevice::new(plan, session))
     };
     let opened =

@@ -85,8 +85,13 @@ impl Plan {
     }
 
     /// A session on the device, where it fits the memory: whoever has it owns the clock. A device
-    /// of [`Plan::of_device`] has no workload that would be left out. `part` hears of the building.
-    pub fn session(&self, check: bool, part: &mut dyn Listener) -> Result<Session> {
+    /// of [`Plan::of_device`] has no workload that would be left out.
+    pub fn session(&self, check: bool) -> Result<Session> {
+        self.session_telling(check, &mut ())
+    }
+
+    /// The same; `part` hears how much of the device has been built.
+    pub fn session_telling(&self, check: bool, part: &mut dyn Listener) -> Result<Session> {
         let settings = self.settings()?;
         self.need(&settings, check).check()?;
         let mut drive = build(&settings, part);
