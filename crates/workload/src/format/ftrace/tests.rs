@@ -16,11 +16,7 @@ const COMPLETE: &str =
     "<idle>-0 [000] d.h1. 4.5: block_rq_complete: 8,16 WFS () 4096 + 1 be,0,4 [0]";
 
 /// What the rows hold under an event and a column of streams.
-fn read(
-    event: Event,
-    split: Option<&'static str>,
-    rows: &[&str],
-) -> (Vec<Record>, Vec<String>) {
+fn read(event: Event, split: Option<&'static str>, rows: &[&str]) -> (Vec<Record>, Vec<String>) {
     let mut reader = reader(&ReaderOptions { event, split, ..ReaderOptions::default() });
     let mut records = Vec::new();
     for row in rows {
@@ -74,8 +70,7 @@ fn letters_and_lengths_decide_what_a_request_is() {
         ("8,0 FWS 0 () 0 + 0 [x]", Some((Flush, Flags::NONE, (0, 0)))),
     ] {
         let row = format!("x-1 [000] .... 1.0: block_rq_issue: {details}");
-        let expected =
-            expected.map(|(op, flags, range)| record(1_000_000_000, op, flags, range));
+        let expected = expected.map(|(op, flags, range)| record(1_000_000_000, op, flags, range));
         let found = read(Event::Issue, None, &[&row]).0;
         assert_eq!(found, expected.into_iter().collect::<Vec<_>>(), "{row}");
     }

@@ -279,8 +279,7 @@ fn misses_evictions_and_rows_of_memory_are_counted_apart() {
     let open = |text: &str, object_full| {
         let keys = TraceKeys { object_full, ..TraceKeys::default() };
         let options = TraceOptions { capacity_sectors: Some(16), ..TraceOptions::default() };
-        let mut trace =
-            Trace::open(Input::memory("t", text.as_bytes()), &keys, &options).unwrap();
+        let mut trace = Trace::open(Input::memory("t", text.as_bytes()), &keys, &options).unwrap();
         while trace.next_request().unwrap().is_some() {}
         trace
     };

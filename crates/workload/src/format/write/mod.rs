@@ -180,12 +180,18 @@ impl TraceWriter {
                 notes.push(text);
             }
         };
-        note(times, format!("the times of {} were rounded down to {unit} ns", counted(times, "request")));
+        note(
+            times,
+            format!("the times of {} were rounded down to {unit} ns", counted(times, "request")),
+        );
         let why = match self.holds.streams {
             Streams::Appearance => "numbers streams in the order of appearance",
             Streams::None | Streams::Numbers => "has no streams",
         };
-        note(streams, format!("the streams of {} change: {format} {why}", counted(streams, "request")));
+        note(
+            streams,
+            format!("the streams of {} change: {format} {why}", counted(streams, "request")),
+        );
         let text = counted(flags, "request");
         note(flags, format!("flags of {text} are lost: {format} has no room for them"));
         let text = counted(flush_ranges, "flush");
