@@ -7,6 +7,7 @@ use crate::requests::Requests;
 use crate::table::{ArrowRows, Table, Texts};
 use crate::worker::{Teller, away};
 use anyhow::Result;
+use flashyard_run::figure::Figure;
 use flashyard_run::logs::Rows;
 use flashyard_run::points;
 use flashyard_run::sweep::Runner;
@@ -14,7 +15,7 @@ use flashyard_run::sweep::file::Sweep as File;
 use flashyard_run::sweep::journal::{Found, Journal, Place};
 use flashyard_run::sweep::plan::{Asked, Planned, Planner};
 use flashyard_run::table::{Cell, Field, Kind};
-use flashyard_run::{hash, headline, verdict};
+use flashyard_run::{hash, verdict};
 use flashyard_sim::own::OwnParts;
 use pyo3::prelude::*;
 use std::collections::BTreeSet;
@@ -211,21 +212,18 @@ struct About {
     values: Vec<String>,
 }
 
-/// The columns: those of keys of these kinds, figures, and figures of streams.
-fn fields(keys: &[String], kinds: &[Kind], streams: &BTreeSet<&String>) -> Vec<Field> {
+/// The columns: those of keys of these kinds, and these figures.
+fn fields(keys: &[String], kinds: &[Kind], figures: &[Figure]) -> Vec<Field> {
     let mut fields = FIRST.to_vec();
     for (key, kind) in keys.iter().zip(kinds) {
         fields.push(Field::owned(key, *kind, "", "setting that the sweep varies (docs/KEYS.md)"));
     }
-    let figure = |of: &headline::Headline| Field::owned(&of.name, Kind::Number, of.unit, &of.what);
-    fields.extend(headline::ALL.iter().map(figure));
-    for stream in streams {
-        for of in headline::of_streams() {
-            let what = format!("of the stream {stream}: {}", of.what);
-            let name = format!("stream.{stream}.{}", of.name);
-            fields.push(Field::owned(&name, Kind::Number, of.unit, &what));
-        }
-    }
+    fields.extend(figures.iter().map(|figure| {
+        let of = figure.headline();
+        let stream = figure.stream().map(|stream| format!("of the stream {stream}: "));
+        let what = stream.unwrap_or_default() + &of.what;
+        Field::owned(&figure.name(), Kind::Number, of.unit, &what)
+    }));
     fields.push(Field::new("warnings", Kind::Text, "", "what makes figures misleading"));
     fields.push(Field::new("failed", Kind::Text, "", "why the run has no figures"));
     fields
@@ -249,33 +247,23 @@ fn table(
     let kinds: Vec<Kind> = (0..keys.len()).map(|key| kind(&points, key)).collect();
     let streams = rows.iter().filter_map(|row| row.found);
     let streams: BTreeSet<&String> = streams.flat_map(|found| found.streams.keys()).collect();
-    let mut table = ArrowRows::new(&fields(keys, &kinds, &streams), Texts::Many);
+    let of_streams = streams.into_iter().flat_map(|stream| Figure::all_of(stream));
+    let figures: Vec<Figure> = Figure::all().chain(of_streams).collect();
+    let mut table = ArrowRows::new(&fields(keys, &kinds, &figures), Texts::Many);
     for row in &rows {
-        add(&mut table, row, &points[row.point], &kinds, &streams);
+        add(&mut table, row, &points[row.point], &kinds, &figures);
     }
     table.finish().map_err(anyhow::Error::msg)
 }
 
-fn add(
-    table: &mut ArrowRows,
-    row: &Row<'_>,
-    point: &About,
-    kinds: &[Kind],
-    streams: &BTreeSet<&String>,
-) {
-    let number = |value: Option<f64>| value.map_or(Cell::Nothing, Cell::Number);
+fn add(table: &mut ArrowRows, row: &Row<'_>, point: &About, kinds: &[Kind], figures: &[Figure]) {
     let [device, workload] = &point.names;
     let first: [Cell<'_>; 4] =
         [(row.point as u64).into(), Cell::Text(device), Cell::Text(workload), Cell::of(row.seed)];
     let of_keys = point.values.iter().zip(kinds).map(|(text, kind)| cell(text, *kind));
-    let figures = (0..headline::ALL.len()).map(|place| {
-        number(row.found.and_then(|found| found.values.get(place).copied().flatten()))
-    });
-    let of_streams = streams.iter().flat_map(|stream| {
-        let values = row.found.and_then(|found| found.streams.get(*stream));
-        (0..headline::of_streams().count()).map(move |place| {
-            number(values.and_then(|values| values.get(place).copied().flatten()))
-        })
+    let figures = figures.iter().map(|figure| {
+        let value = row.found.and_then(|found| found.figure(figure));
+        value.map_or(Cell::Nothing, Cell::Number)
     });
     let warnings = row.found.map(|found| {
         let said = found.warnings.iter().map(|(what, how)| verdict::warning(what, how));
@@ -283,7 +271,7 @@ fn add(
     });
     let warnings = warnings.as_deref().filter(|text| !text.is_empty());
     let last = [warnings, row.failed()].map(|text| text.map_or(Cell::Nothing, Cell::Text));
-    table.row(first.into_iter().chain(of_keys).chain(figures).chain(of_streams).chain(last));
+    table.row(first.into_iter().chain(of_keys).chain(figures).chain(last));
 }
 
 /// What the values of a key are: whole numbers, numbers, or texts.

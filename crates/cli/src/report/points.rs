@@ -9,6 +9,7 @@ use flashyard_core::request::RequestOp;
 use flashyard_run::figure::Figure;
 use flashyard_run::headline;
 use flashyard_run::units;
+use flashyard_sim::config::magnitude;
 use flashyard_sim::report::{LatencyReport, Report};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -149,38 +150,6 @@ impl<'a> Point<'a> {
         let mark = if headline::percentile(&name).is_some_and(of_few) { "*" } else { "" };
         units::time(ns) + mark
     }
-}
-
-/// Units of values of keys, and how many of the smallest one of their kind they have.
-const UNITS: [(&str, f64); 14] = [
-    ("us", 1e3),
-    ("ms", 1e6),
-    ("s", 1e9),
-    ("k", 1e3),
-    ("M", 1e6),
-    ("G", 1e9),
-    ("kB", 1e3),
-    ("MB", 1e6),
-    ("GB", 1e9),
-    ("TB", 1e12),
-    ("KiB", 1_024.0),
-    ("MiB", 1_048_576.0),
-    ("GiB", 1_073_741_824.0),
-    ("TiB", 1_099_511_627_776.0),
-];
-
-/// The number that a value of a key is, with a unit or without; none: it is a word. Values of one
-/// key compare as their numbers do.
-fn number_of(value: &str) -> Option<f64> {
-    let digits = value.trim_start_matches('-');
-    let end = digits.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_');
-    let (digits, unit) = digits.split_at(end.unwrap_or(digits.len()));
-    let unit = unit.trim();
-    let is_unit = unit.chars().all(|c| c.is_ascii_alphabetic() || "%/".contains(c));
-    let number = digits.replace('_', "").parse::<f64>().ok().filter(|_| is_unit)?;
-    let unit = unit.strip_suffix("/s").unwrap_or(unit);
-    let scale = UNITS.iter().find(|(name, _)| *name == unit).map_or(1.0, |(_, scale)| *scale);
-    Some(if value.starts_with('-') { -number } else { number } * scale)
 }
 
 /// Whether the tables and plots have a figure already, whatever was asked for.
@@ -342,10 +311,10 @@ impl Points<'_> {
         }
         let label = self.axes.last().map_or("run", String::as_str);
         // A line says that there is something between two values; between two words is nothing.
-        let joined = label != "seed" && names.iter().all(|name| number_of(name).is_some());
+        let joined = label != "seed" && names.iter().all(|name| magnitude(name).is_some());
         if joined {
             // A search tries values in another order.
-            let number = |name: &String| number_of(name).unwrap_or(0.0);
+            let number = |name: &String| magnitude(name).unwrap_or(0.0);
             names.sort_by(|a, b| number(a).total_cmp(&number(b)));
         }
         let mut series = Vec::new();
@@ -434,29 +403,5 @@ impl Points<'_> {
             note += &format!(" {FEW}.");
         }
         Table { columns, rows, note, ..Table::default() }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_told_from_words() {
-        for (text, number) in [
-            ("1", 1.0),
-            ("0.5", 0.5),
-            ("-3", -3.0),
-            ("32MiB", 33_554_432.0),
-            ("10 %", 10.0),
-            ("1_000", 1_000.0),
-            ("4GB/s", 4e9),
-            ("45us", 45_000.0),
-        ] {
-            assert_eq!(number_of(text), Some(number), "{text}");
-        }
-        for word in ["greedy", "", "-", "drs-k16", "2-level", "./a.toml", "true"] {
-            assert!(number_of(word).is_none(), "{word}");
-        }
     }
 }

@@ -52,6 +52,7 @@ pub use sleep::*;
 pub use synonyms::{Meant, meant};
 /// What a file holds, for extras that are no keys.
 pub use toml_edit::{Item, Table};
+pub use units::magnitude;
 
 use crate::parts::blocks::Frontiers;
 use crate::parts::memory::TableCost;

@@ -111,6 +111,21 @@ pub(super) fn split(word: &str) -> Option<(&str, &str)> {
     number.starts_with(|c: char| c.is_ascii_digit()).then_some((number, unit.trim()))
 }
 
+/// The size of a value as a device file or a command has it, a number alone or with a unit, in the
+/// least unit of its dimension; none of a word. Values of one key compare as these do.
+pub fn magnitude(text: &str) -> Option<f64> {
+    let (digits, sign) = text.strip_prefix('-').map_or((text, 1.0), |digits| (digits, -1.0));
+    let (number, unit) = split(digits).unwrap_or((digits, ""));
+    let known = UNITS.iter().map(|(name, _, of)| (*name, *of)).chain(COUNTS.iter().copied());
+    let factor = match unit {
+        "" => 1,
+        unit => known.into_iter().find(|(name, _)| *name == unit)?.1,
+    };
+    let is_number = number.chars().all(|c| c.is_ascii_digit() || c == '.' || c == '_');
+    let number = number.replace('_', "").parse::<f64>().ok().filter(|_| is_number)?;
+    Some(sign * number * factor as f64)
+}
+
 /// The stored value of `number unit` for a key in `key_unit` that stores `scale` for one of it;
 /// none where it is no whole number. An error says why the unit does not fit.
 pub(super) fn stored(
@@ -212,6 +227,20 @@ mod tests {
     use super::*;
     use crate::config::{DeviceKeys, Sections, parse_value};
     use flashyard_core::key::{Kind, Value};
+
+    #[test]
+    fn magnitudes_of_a_key_compare_and_words_have_none() {
+        let rising = ["-3", "0", "0.5", "1_000", "1.5k", "4 k"];
+        assert_eq!(rising.map(magnitude), [-3.0, 0.0, 0.5, 1e3, 1.5e3, 4e3].map(Some));
+        for (text, least) in
+            [("32MiB", 33_554_432.0), ("10 %", 1e5), ("4GB/s", 4e9), ("45us", 45e6)]
+        {
+            assert_eq!(magnitude(text), Some(least), "{text}");
+        }
+        for word in ["greedy", "", "-", "drs-k16", "2-level", "./a.toml", "true", "3d", "4 K9"] {
+            assert_eq!(magnitude(word), None, "{word}");
+        }
+    }
 
     #[track_caller]
     fn same(kind: &Kind, with_unit: &str, plain: &str) {

@@ -51,8 +51,8 @@ impl Teller<'_> {
     /// A unit has been copied.
     #[cold]
     pub(crate) fn tell_copied(&mut self, set: SetId, copy: &Copied) {
-        let page = self.ledger.sets[set].map_page();
-        let contents = copy.lpn.map_or(Contents::Map(page.get()), |lpn| Contents::Data(lpn.get()));
+        let of_map = || Contents::Map(self.ledger.sets[set].map_page().get());
+        let contents = copy.lpn.map_or_else(of_map, |lpn| Contents::Data(lpn.get()));
         let old = copy.current.then_some(copy.from);
         self.tell_unit(set, copy.to, contents, (copy.current, old, Some(copy.from)));
     }
