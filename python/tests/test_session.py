@@ -4,6 +4,7 @@ import json
 import random
 import signal
 import threading
+from array import array
 from typing import Any, Optional
 
 import pytest
@@ -134,8 +135,8 @@ def _interrupt_after(seconds: float) -> threading.Timer:
 @pytest.mark.parametrize("as_table", [False, True])
 def test_an_interrupt_loses_no_completion(as_table: bool) -> None:
     """What is over when Ctrl-C comes is given first by the next call, in its order."""
-    session, count = fy.Session("embedded-2x2"), 300_000
-    columns = {"at_ns": [90_000 * n for n in range(count)], "offset": [0] * count}
+    session, count = fy.Session("embedded-2x2"), 1_000_000
+    columns = {"at_ns": array("Q", range(0, 90_000 * count, 90_000)), "offset": [0] * count}
     session.submit_all(columns, op="read", nbytes=4096)
     _interrupt_after(0.15)
     with pytest.raises(KeyboardInterrupt):
@@ -151,8 +152,8 @@ def test_an_interrupt_loses_no_completion(as_table: bool) -> None:
 
 
 def test_the_end_of_a_session_can_be_interrupted_and_asked_for_again() -> None:
-    session, count = fy.Session("embedded-2x2"), 300_000
-    columns = {"at_ns": [90_000 * n for n in range(count)], "offset": [0] * count}
+    session, count = fy.Session("embedded-2x2"), 1_000_000
+    columns = {"at_ns": array("Q", range(0, 90_000 * count, 90_000)), "offset": [0] * count}
     session.submit_all(columns, op="read", nbytes=4096)
     _interrupt_after(0.15)
     with pytest.raises(KeyboardInterrupt):
