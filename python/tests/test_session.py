@@ -132,12 +132,18 @@ def _interrupt_after(seconds: float) -> threading.Timer:
     return timer
 
 
-@pytest.mark.parametrize("as_table", [False, True])
-def test_an_interrupt_loses_no_completion(as_table: bool) -> None:
-    """What is over when Ctrl-C comes is given first by the next call, in its order."""
+def _busy() -> tuple[fy.Session, int]:
+    """A session with reads that take it most of a second, and how many."""
     session, count = fy.Session("embedded-2x2"), 1_000_000
     columns = {"at_ns": array("Q", range(0, 90_000 * count, 90_000)), "offset": [0] * count}
     session.submit_all(columns, op="read", nbytes=4096)
+    return session, count
+
+
+@pytest.mark.parametrize("as_table", [False, True])
+def test_an_interrupt_loses_no_completion(as_table: bool) -> None:
+    """What is over when Ctrl-C comes is given first by the next call, in its order."""
+    session, count = _busy()
     _interrupt_after(0.15)
     with pytest.raises(KeyboardInterrupt):
         session.advance()
@@ -152,9 +158,7 @@ def test_an_interrupt_loses_no_completion(as_table: bool) -> None:
 
 
 def test_the_end_of_a_session_can_be_interrupted_and_asked_for_again() -> None:
-    session, count = fy.Session("embedded-2x2"), 1_000_000
-    columns = {"at_ns": array("Q", range(0, 90_000 * count, 90_000)), "offset": [0] * count}
-    session.submit_all(columns, op="read", nbytes=4096)
+    session, count = _busy()
     _interrupt_after(0.15)
     with pytest.raises(KeyboardInterrupt):
         session.finish()

@@ -26,10 +26,11 @@ use flashyard_core::request::{Request, RequestOp};
 
 use super::fields::{seconds, sector_count, whole};
 use super::kernel::{
-    Asked, GivenBack, Origin, SPLITS, Streams, column, device_number, is_device, process, rwbs,
+    Asked, EVENTS, Origin, Reader, Requests, Rows, SPLITS, Step, column, device_number, is_device,
+    process, rwbs,
 };
 use super::write::{self, Holds, Seconds, Writer, put};
-use super::{Format, FormatInfo, Parsed, ReaderOptions, Record, RowError};
+use super::{Format, FormatInfo, Parsed, ReaderOptions, RowError};
 use crate::error::quoted;
 use crate::format::Event;
 use crate::number::{decimal, integer};
@@ -47,7 +48,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
               \x20 8,16   1        7     0.000402210   421  Q FWS [jbd2/sdb1-8]\n\
               \x20 8,16   5        8     0.001866003     0  C   R 1444645666 + 256 [0]\n",
     recognises,
-    events: &[Event::Queue, Event::Issue, Event::Complete],
+    events: &EVENTS,
     splits: SPLITS,
     tick_ns: 0,
     reader,
@@ -60,13 +61,20 @@ const COLUMNS: &str = "major,minor, CPU, sequence, time s, process number, actio
 /// The columns that every event has.
 const COLUMN_COUNT: usize = 7;
 
-/// The events, their words in `trace.event` and their actions.
-const ACTIONS: [(Event, &[u8]); 3] =
-    [(Event::Queue, b"Q"), (Event::Issue, b"D"), (Event::Complete, b"C")];
-
-/// The actions that blkparse prints beside those.
+/// The actions that blkparse prints beside those that are requests.
 const OTHER_ACTIONS: &[&[u8]] =
-    &[b"A", b"B", b"F", b"G", b"I", b"M", b"P", b"R", b"S", b"T", b"U", b"UT", b"X", b"m"];
+    &[b"A", b"B", b"F", b"G", b"I", b"M", b"P", b"S", b"T", b"U", b"UT", b"X", b"m"];
+
+/// What an action says; `None` where there is no such action.
+fn step(action: &[u8]) -> Option<Step> {
+    Some(match action {
+        b"Q" => Step::Of(Event::Queue),
+        b"D" => Step::Of(Event::Issue),
+        b"C" => Step::Of(Event::Complete),
+        b"R" => Step::GivenBack,
+        other => OTHER_ACTIONS.contains(&other).then_some(Step::Other)?,
+    })
+}
 
 /// What lines of the summary start with.
 const SUMMARY: &[&[u8]] = &[
@@ -82,21 +90,10 @@ const SUMMARY: &[&[u8]] = &[
 ];
 
 #[derive(Debug)]
-struct Blkparse {
-    /// The place of the chosen event in [`ACTIONS`].
-    chosen: usize,
-    streams: Streams,
-    /// Lines of each of [`ACTIONS`].
-    seen: [u64; ACTIONS.len()],
-    given_back: GivenBack,
-}
+struct Blkparse;
 
 fn reader(options: &ReaderOptions<'_>) -> Box<dyn Format> {
-    let chosen = ACTIONS.iter().position(|(event, _)| *event == options.event);
-    let chosen = chosen.expect("the event is one of the format's");
-    let streams = Streams::new(options.event, options.split);
-    let given_back = GivenBack::default();
-    Box::new(Blkparse { chosen, streams, seen: [0; ACTIONS.len()], given_back })
+    Box::new(Reader::new(Blkparse, options))
 }
 
 /// The columns that every event has, and what follows them.
@@ -106,16 +103,12 @@ fn columns(line: &[u8]) -> ([&[u8]; COLUMN_COUNT], &[u8]) {
     (columns, rest)
 }
 
-fn is_action(text: &[u8]) -> bool {
-    ACTIONS.iter().any(|(_, action)| *action == text) || OTHER_ACTIONS.contains(&text)
-}
-
 fn recognises(line: &[u8]) -> bool {
     let ([device, cpu, sequence, time, pid, action, rwbs], _) = columns(line);
     is_device(device)
         && [cpu, sequence, pid].iter().all(|column| integer(column).is_ok())
         && decimal(time, 9).is_ok()
-        && is_action(action)
+        && step(action).is_some()
         && !rwbs.is_empty()
 }
 
@@ -135,41 +128,8 @@ fn asked(letters: &[u8], mut rest: &[u8]) -> Result<Option<Asked>, RowError> {
     })
 }
 
-impl Blkparse {
-    /// The request of a line of the chosen event.
-    fn request(
-        &mut self,
-        [device, cpu, _, time, pid, _, letters]: [&[u8]; COLUMN_COUNT],
-        rest: &[u8],
-        process: &[u8],
-    ) -> Result<Parsed, RowError> {
-        let Some(asked) = asked(letters, rest)? else { return Ok(Parsed::Other) };
-        let time_ns = seconds("time", time)?;
-        if self.given_back.is_again(device_number(device), asked) {
-            return Ok(Parsed::Other);
-        }
-        let Asked { op, flags, first_sector, sectors } = asked;
-        let stream = self.streams.number(Origin { device, cpu, pid, process })?;
-        Ok(Parsed::Request(Record { time_ns, first_sector, sectors, stream, op, flags }))
-    }
-
-    /// Notes what happens to requests that were issued, besides.
-    fn look(&mut self, [device, .., action, letters]: [&[u8]; COLUMN_COUNT], rest: &[u8]) {
-        let is_completion = action == b"C" && !self.given_back.is_empty();
-        if ACTIONS[self.chosen].0 != Event::Issue || !(action == b"R" || is_completion) {
-            return;
-        }
-        let Ok(Some(asked)) = asked(letters, rest) else { return };
-        if is_completion {
-            self.given_back.complete(device_number(device), asked);
-        } else {
-            self.given_back.give_back(device_number(device), asked);
-        }
-    }
-}
-
-impl Format for Blkparse {
-    fn parse(&mut self, line: &[u8]) -> Result<Parsed, RowError> {
+impl Rows for Blkparse {
+    fn read(&mut self, line: &[u8], requests: &mut Requests) -> Result<Parsed, RowError> {
         let (columns, rest) = columns(line);
         if !is_device(columns[0]) {
             let text = line.trim_ascii();
@@ -184,41 +144,25 @@ impl Format for Blkparse {
             let fix = format!("an event is {COLUMNS}");
             return Err(RowError { what: format!("{found} columns instead of 7 or more"), fix });
         }
-        let action = columns[5];
-        self.look(columns, rest);
-        match ACTIONS.iter().position(|(_, known)| *known == action) {
-            Some(at) => {
-                let process = process(rest)?;
-                if at == self.chosen {
-                    return self.request(columns, rest, process);
-                }
-                self.seen[at] += 1;
-                Ok(Parsed::Other)
-            }
-            None if OTHER_ACTIONS.contains(&action) => Ok(Parsed::Other),
-            None => Err(RowError {
-                what: format!("unknown action, {}", quoted(action)),
-                fix: "the actions are those of blkparse(1): Q, D, C, A, B, F, G, I, M, P, R, S, \
-                      T, U, UT, X and m"
-                    .to_owned(),
-            }),
+        let [device, cpu, _, time, pid, action, letters] = columns;
+        let step = step(action).ok_or_else(|| RowError {
+            what: format!("unknown action, {}", quoted(action)),
+            fix: "the actions are those of blkparse(1): Q, D, C, A, B, F, G, I, M, P, R, S, T, U, \
+                  UT, X and m"
+                .to_owned(),
+        })?;
+        requests.look(step, || Some((device_number(device), asked(letters, rest).ok().flatten()?)));
+        if !matches!(step, Step::Of(_)) {
+            return Ok(Parsed::Other);
         }
-    }
-
-    fn passed_over(&self) -> Vec<(Event, u64)> {
-        ACTIONS.iter().zip(self.seen).map(|((event, _), seen)| (*event, seen)).collect()
-    }
-
-    fn notes(&self) -> Vec<String> {
-        self.given_back.note().into_iter().collect()
-    }
-
-    fn noted_rows(&self) -> u64 {
-        self.given_back.again()
-    }
-
-    fn stream_names(&self) -> Vec<String> {
-        self.streams.list()
+        let process = process(rest)?;
+        if !requests.is_chosen(step) {
+            return Ok(Parsed::Other);
+        }
+        let Some(asked) = asked(letters, rest)? else { return Ok(Parsed::Other) };
+        let time_ns = seconds("time", time)?;
+        let origin = Origin { device, cpu, pid, process };
+        requests.request(time_ns, (device_number(device), asked), origin)
     }
 }
 
@@ -267,6 +211,7 @@ mod tests {
     use super::super::tests::{parse, refused};
     use super::*;
     use crate::RequestSource;
+    use crate::format::Record;
     use crate::input::Input;
     use crate::trace::{Trace, TraceKeys, TraceOptions};
     use RequestOp::{Flush, Read, Trim, Write};

@@ -22,9 +22,10 @@
 
 use super::fields::{seconds, sector_count_or_none, whole};
 use super::kernel::{
-    Asked, GivenBack, Origin, SPLITS, Streams, column, device_number, is_device, process, rwbs,
+    Asked, EVENTS, Origin, Reader, Requests, Rows, SPLITS, Step, column, device_number, is_device,
+    process, rwbs,
 };
-use super::{Event, Format, FormatInfo, Parsed, ReaderOptions, Record, RowError};
+use super::{Event, Format, FormatInfo, Parsed, ReaderOptions, RowError};
 use crate::error::quoted;
 use crate::number::{decimal, split_blanks};
 
@@ -46,7 +47,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
               \x20    kworker/1:2-77      [001] ..... 81.251000: block_bio_queue: 8,0 R 64 + 8 \
               [kworker/1:2]\n",
     recognises,
-    events: &[Event::Queue, Event::Issue, Event::Complete],
+    events: &EVENTS,
     splits: SPLITS,
     tick_ns: 0,
     reader,
@@ -56,15 +57,16 @@ pub(super) const INFO: FormatInfo = FormatInfo {
 const COLUMNS: &str = "task-pid, [CPU], flags, time s:, event:, device, RWBS, sector + sectors \
                        [process] between blanks";
 
-/// The events of requests.
-const EVENTS: [(Event, &[u8]); 3] = [
-    (Event::Queue, b"block_bio_queue"),
-    (Event::Issue, b"block_rq_issue"),
-    (Event::Complete, b"block_rq_complete"),
-];
-
-/// The event of a request that the driver gave back.
-const REQUEUE: &[u8] = b"block_rq_requeue";
+/// What an event of this name says.
+fn step(event: &[u8]) -> Step {
+    match event {
+        b"block_bio_queue" => Step::Of(Event::Queue),
+        b"block_rq_issue" => Step::Of(Event::Issue),
+        b"block_rq_complete" => Step::Of(Event::Complete),
+        b"block_rq_requeue" => Step::GivenBack,
+        _ => Step::Other,
+    }
+}
 
 /// What stands before the details of an event.
 #[derive(Clone, Copy, Debug)]
@@ -157,23 +159,10 @@ fn recognises(line: &[u8]) -> bool {
 }
 
 #[derive(Debug)]
-struct Ftrace {
-    /// The place of the chosen event in [`EVENTS`].
-    chosen: usize,
-    streams: Streams,
-    /// Lines of each of [`EVENTS`].
-    seen: [u64; EVENTS.len()],
-    given_back: GivenBack,
-}
+struct Ftrace;
 
 fn reader(options: &ReaderOptions<'_>) -> Box<dyn Format> {
-    let chosen = EVENTS.iter().position(|(event, _)| *event == options.event);
-    Box::new(Ftrace {
-        chosen: chosen.expect("the event is one of the format's"),
-        streams: Streams::new(options.event, options.split),
-        seen: [0; EVENTS.len()],
-        given_back: GivenBack::default(),
-    })
+    Box::new(Reader::new(Ftrace, options))
 }
 
 /// Why a line that is no event is refused.
@@ -253,68 +242,28 @@ fn asked(event: Event, mut rest: &[u8]) -> Result<Option<(&[u8], Asked)>, RowErr
     Ok(asked.map(|asked| (device, asked)))
 }
 
-impl Ftrace {
-    /// The request of a line of the chosen event.
-    fn request(&mut self, head: Head<'_>, rest: &[u8]) -> Result<Parsed, RowError> {
-        let process = process(rest)?;
-        let found = asked(EVENTS[self.chosen].0, rest)?;
-        let time_ns = time_ns(head.time)?;
-        let Some((device, asked)) = found else { return Ok(Parsed::Other) };
-        if self.given_back.is_again(device_number(device), asked) {
-            return Ok(Parsed::Other);
-        }
-        let Head { pid, cpu, .. } = head;
-        let stream = self.streams.number(Origin { device, cpu, pid, process })?;
-        let Asked { op, flags, first_sector, sectors } = asked;
-        Ok(Parsed::Request(Record { time_ns, first_sector, sectors, stream, op, flags }))
-    }
-
-    /// Notes what happens to requests that were issued, besides.
-    fn look(&mut self, event: &[u8], rest: &[u8]) {
-        let is_completion = event == EVENTS[2].1 && !self.given_back.is_empty();
-        if EVENTS[self.chosen].0 != Event::Issue || !(event == REQUEUE || is_completion) {
-            return;
-        }
-        // Both print the same details.
-        let Ok(Some((device, asked))) = asked(Event::Complete, rest) else { return };
-        if is_completion {
-            self.given_back.complete(device_number(device), asked);
-        } else {
-            self.given_back.give_back(device_number(device), asked);
-        }
-    }
-}
-
-impl Format for Ftrace {
-    fn parse(&mut self, line: &[u8]) -> Result<Parsed, RowError> {
+impl Rows for Ftrace {
+    fn read(&mut self, line: &[u8], requests: &mut Requests) -> Result<Parsed, RowError> {
         let Some((head, rest)) = split(line) else {
             return if is_beside(line) { Ok(Parsed::Other) } else { Err(refusal(line)) };
         };
-        self.look(head.event, rest);
-        match EVENTS.iter().position(|(_, name)| *name == head.event) {
-            Some(at) if at == self.chosen => self.request(head, rest),
-            Some(at) => {
-                self.seen[at] += 1;
-                Ok(Parsed::Other)
-            }
-            None => Ok(Parsed::Other),
+        let step = step(head.event);
+        // What is given back prints the details of a completion.
+        requests.look(step, || {
+            let (device, asked) = asked(Event::Complete, rest).ok()??;
+            Some((device_number(device), asked))
+        });
+        let Step::Of(event) = step else { return Ok(Parsed::Other) };
+        if !requests.is_chosen(step) {
+            return Ok(Parsed::Other);
         }
-    }
-
-    fn passed_over(&self) -> Vec<(Event, u64)> {
-        EVENTS.iter().zip(self.seen).map(|((event, _), seen)| (*event, seen)).collect()
-    }
-
-    fn notes(&self) -> Vec<String> {
-        self.given_back.note().into_iter().collect()
-    }
-
-    fn noted_rows(&self) -> u64 {
-        self.given_back.again()
-    }
-
-    fn stream_names(&self) -> Vec<String> {
-        self.streams.list()
+        let process = process(rest)?;
+        let found = asked(event, rest)?;
+        let time_ns = time_ns(head.time)?;
+        let Some((device, asked)) = found else { return Ok(Parsed::Other) };
+        let Head { pid, cpu, .. } = head;
+        let origin = Origin { device, cpu, pid, process };
+        requests.request(time_ns, (device_number(device), asked), origin)
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use flashyard_core::request::{Flags, RequestOp};
 
 use super::fields::whole;
-use super::{Event, RowError};
+use super::{Event, Format, Parsed, ReaderOptions, Record, RowError};
 use crate::error::quoted;
 use crate::names::Names;
 use crate::words::{counted, either, was};
@@ -99,7 +99,7 @@ impl Asked {
 /// request, which counts when it was issued first: the wait that follows is of the recorded device,
 /// and a replay has that of its own.
 #[derive(Debug, Default)]
-pub(super) struct GivenBack {
+struct GivenBack {
     /// Device and request, the one that was given back last at the end.
     waiting: VecDeque<(u64, Asked)>,
     /// How many were issued again.
@@ -111,12 +111,12 @@ const WAITING_MAX: usize = 1 << 12;
 
 impl GivenBack {
     /// Whether no request waits to be issued again.
-    pub(super) fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
     /// The driver gave a request of a device back.
-    pub(super) fn give_back(&mut self, device: u64, asked: Asked) {
+    fn give_back(&mut self, device: u64, asked: Asked) {
         if self.waiting.len() == WAITING_MAX {
             self.waiting.pop_front();
         }
@@ -124,14 +124,14 @@ impl GivenBack {
     }
 
     /// Whether a request that is issued was issued before and given back.
-    pub(super) fn is_again(&mut self, device: u64, asked: Asked) -> bool {
+    fn is_again(&mut self, device: u64, asked: Asked) -> bool {
         let is_again = self.take(device, asked);
         self.again += u64::from(is_again);
         is_again
     }
 
     /// A request has ended: if it waits to be issued again, that does not happen.
-    pub(super) fn complete(&mut self, device: u64, asked: Asked) {
+    fn complete(&mut self, device: u64, asked: Asked) {
         self.take(device, asked);
     }
 
@@ -142,13 +142,8 @@ impl GivenBack {
         found.is_some_and(|at| self.waiting.remove(at).is_some())
     }
 
-    /// How many were issued again.
-    pub(super) const fn again(&self) -> u64 {
-        self.again
-    }
-
     /// What is to be said of them.
-    pub(super) fn note(&self) -> Option<String> {
+    fn note(&self) -> Option<String> {
         let (requests, were) = (counted(self.again, "request"), was(self.again));
         (self.again > 0).then(|| {
             let them = either(self.again, "it", "them");
@@ -156,6 +151,123 @@ impl GivenBack {
                 "{requests} {were} issued again, as the driver had given {them} back: counted once"
             )
         })
+    }
+}
+
+/// What a row of a trace says of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// It is one of these events.
+    Of(Event),
+    /// The driver gave it back.
+    GivenBack,
+    /// Something else.
+    Other,
+}
+
+/// The events that formats have.
+pub(super) const EVENTS: [Event; 3] = [Event::Queue, Event::Issue, Event::Complete];
+
+/// The requests of a trace: one of its events is chosen, rows of the others are counted.
+#[derive(Debug)]
+pub(super) struct Requests {
+    chosen: Event,
+    streams: Streams,
+    /// Rows of each of [`EVENTS`].
+    seen: [u64; EVENTS.len()],
+    given_back: GivenBack,
+}
+
+impl Requests {
+    fn new(options: &ReaderOptions<'_>) -> Self {
+        Self {
+            chosen: options.event,
+            streams: Streams::new(options.event, options.split),
+            seen: [0; EVENTS.len()],
+            given_back: GivenBack::default(),
+        }
+    }
+
+    /// Notes what becomes of requests that were issued, besides; `asked` is the device of a row and
+    /// what it asks for.
+    pub(super) fn look(&mut self, step: Step, asked: impl FnOnce() -> Option<(u64, Asked)>) {
+        let ends = step == Step::Of(Event::Complete) && !self.given_back.is_empty();
+        if self.chosen != Event::Issue || !(step == Step::GivenBack || ends) {
+            return;
+        }
+        let Some((device, asked)) = asked() else { return };
+        if ends {
+            self.given_back.complete(device, asked);
+        } else {
+            self.given_back.give_back(device, asked);
+        }
+    }
+
+    /// Whether a row is one of the chosen event. Those of other events are counted.
+    pub(super) fn is_chosen(&mut self, step: Step) -> bool {
+        let Step::Of(event) = step else { return false };
+        if event != self.chosen {
+            let place = EVENTS.iter().position(|known| *known == event);
+            self.seen[place.expect("one of the events")] += 1;
+        }
+        event == self.chosen
+    }
+
+    /// The request of a row of the chosen event, on the device of this number.
+    pub(super) fn request(
+        &mut self,
+        time_ns: u64,
+        (device, asked): (u64, Asked),
+        origin: Origin<'_>,
+    ) -> Result<Parsed, RowError> {
+        if self.given_back.is_again(device, asked) {
+            return Ok(Parsed::Other);
+        }
+        let Asked { op, flags, first_sector, sectors } = asked;
+        let stream = self.streams.number(origin)?;
+        Ok(Parsed::Request(Record { time_ns, first_sector, sectors, stream, op, flags }))
+    }
+}
+
+/// How rows of a format are read.
+pub(super) trait Rows: Send + std::fmt::Debug {
+    /// What a row holds.
+    fn read(&mut self, row: &[u8], requests: &mut Requests) -> Result<Parsed, RowError>;
+}
+
+/// A reader of block events.
+#[derive(Debug)]
+pub(super) struct Reader<R> {
+    rows: R,
+    requests: Requests,
+}
+
+impl<R: Rows> Reader<R> {
+    /// A reader of one of [`EVENTS`].
+    pub(super) fn new(rows: R, options: &ReaderOptions<'_>) -> Self {
+        Self { rows, requests: Requests::new(options) }
+    }
+}
+
+impl<R: Rows> Format for Reader<R> {
+    fn parse(&mut self, row: &[u8]) -> Result<Parsed, RowError> {
+        self.rows.read(row, &mut self.requests)
+    }
+
+    fn passed_over(&self) -> Vec<(Event, u64)> {
+        EVENTS.into_iter().zip(self.requests.seen).collect()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.requests.given_back.note().into_iter().collect()
+    }
+
+    fn noted_rows(&self) -> u64 {
+        self.requests.given_back.again
+    }
+
+    fn stream_names(&self) -> Vec<String> {
+        self.requests.streams.list()
     }
 }
 
@@ -210,7 +322,7 @@ pub(super) struct Origin<'a> {
 
 /// Numbers the streams of events.
 #[derive(Debug)]
-pub(super) struct Streams {
+struct Streams {
     event: Event,
     split: Split,
     names: Names,
@@ -218,7 +330,7 @@ pub(super) struct Streams {
 
 impl Streams {
     /// Streams of events of this kind, by one of [`SPLITS`], or by device.
-    pub(super) fn new(event: Event, split: Option<&str>) -> Self {
+    fn new(event: Event, split: Option<&str>) -> Self {
         let split = match split {
             Some("cpu") => Split::Cpu,
             Some("pid") => Split::Pid,
@@ -229,7 +341,7 @@ impl Streams {
     }
 
     /// The number of the stream.
-    pub(super) fn number(&mut self, origin: Origin<'_>) -> Result<u16, RowError> {
+    fn number(&mut self, origin: Origin<'_>) -> Result<u16, RowError> {
         match self.split {
             Split::Device => self.names.number("device", origin.device),
             Split::Cpu => {
@@ -250,7 +362,7 @@ impl Streams {
     }
 
     /// The values, by number.
-    pub(super) fn list(&self) -> Vec<String> {
+    fn list(&self) -> Vec<String> {
         self.names.list()
     }
 }

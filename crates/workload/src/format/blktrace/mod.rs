@@ -40,8 +40,8 @@ use flashyard_core::request::{Flags, RequestOp, SECTOR_BYTES};
 pub(crate) use self::frames::Frames;
 use self::record::{DAMAGE_FIX, MAGIC, Order, RECORD_BYTES, VERSION, VERSIONS};
 pub(crate) use self::siblings::check_siblings;
-use super::kernel::{Asked, GivenBack, Origin, Rwbs, Streams};
-use super::{Event, Format, FormatInfo, Parsed, ReaderOptions, Record, RowError};
+use super::kernel::{Asked, EVENTS, Origin, Reader, Requests, Rows, Rwbs, Step};
+use super::{Event, Format, FormatInfo, Parsed, ReaderOptions, RowError};
 use crate::error::WorkloadError;
 use crate::lines::Lines;
 
@@ -62,21 +62,27 @@ pub const INFO: FormatInfo = FormatInfo {
               \x07tae\x04\0\0\0\0\x04\0\0\0\0\0\0\x40\0\0\0\0\0\0\0\0\x10\0\0\x01\0\x11\x01\
               \x09\0\0\0\0\x000\x10\0\0\0\0\0\0\0\0",
     recognises: |_| false,
-    events: &[Event::Queue, Event::Issue, Event::Complete],
+    events: &EVENTS,
     splits: &["device", "cpu", "pid"],
     tick_ns: 0,
     reader,
     writer: None,
 };
 
-/// The events, and their actions in the lower half of the action.
-const ACTIONS: [(Event, u32); 3] = [(Event::Queue, 1), (Event::Issue, 7), (Event::Complete, 8)];
-
-/// The action of a request that the driver gave back.
-const REQUEUE: u32 = 6;
-
 /// The highest action that is known, `__BLK_TA_ZONE_UNPLUG`.
 const LAST_ACTION: u32 = 19;
+
+/// What the lower half of an action says; `None` where there is no such action.
+const fn step(what: u32) -> Option<Step> {
+    Some(match what {
+        1 => Step::Of(Event::Queue),
+        6 => Step::GivenBack,
+        7 => Step::Of(Event::Issue),
+        8 => Step::Of(Event::Complete),
+        2..=5 | 9..=LAST_ACTION => Step::Other,
+        _ => return None,
+    })
+}
 
 /// The bit of the lower half that says that a control group follows the record.
 const CGROUP: u32 = 1 << 8;
@@ -139,27 +145,14 @@ fn device(order: Order, record: &[u8]) -> u64 {
     u64::from(order.u32_at(record, 36))
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Blktrace {
-    /// The place of the chosen event in [`ACTIONS`].
-    chosen: usize,
-    streams: Streams,
-    /// Records of each of [`ACTIONS`].
-    seen: [u64; ACTIONS.len()],
-    given_back: GivenBack,
     /// Room for device, CPU and process number as text.
     text: [Vec<u8>; 3],
 }
 
 fn reader(options: &ReaderOptions<'_>) -> Box<dyn Format> {
-    let chosen = ACTIONS.iter().position(|(event, _)| *event == options.event);
-    Box::new(Blktrace {
-        chosen: chosen.expect("the event is one of the format's"),
-        streams: Streams::new(options.event, options.split),
-        seen: [0; ACTIONS.len()],
-        given_back: GivenBack::default(),
-        text: Default::default(),
-    })
+    Box::new(Reader::new(Blktrace::default(), options))
 }
 
 /// Writes a number over a text.
@@ -169,44 +162,19 @@ fn put(text: &mut Vec<u8>, number: std::fmt::Arguments<'_>) {
 }
 
 impl Blktrace {
-    fn stream(&mut self, order: Order, record: &[u8]) -> Result<u16, RowError> {
+    /// Who made the request of a record.
+    fn origin(&mut self, order: Order, record: &[u8]) -> Origin<'_> {
         let device = device(order, record);
         let [device_text, cpu, pid] = &mut self.text;
         put(device_text, format_args!("{},{}", device >> 20, device & 0xf_ffff));
         put(cpu, format_args!("{}", order.u32_at(record, 40)));
         put(pid, format_args!("{}", order.u32_at(record, 32)));
-        self.streams.number(Origin { device: device_text, cpu, pid, process: b"" })
-    }
-
-    /// The request of a record of the chosen event.
-    fn request(&mut self, order: Order, record: &[u8], category: u32) -> Result<Parsed, RowError> {
-        let Some(asked) = asked(order, record, category) else { return Ok(Parsed::Other) };
-        if self.given_back.is_again(device(order, record), asked) {
-            return Ok(Parsed::Other);
-        }
-        let Asked { op, flags, first_sector, sectors } = asked;
-        let stream = self.stream(order, record)?;
-        let time_ns = order.u64_at(record, 8);
-        Ok(Parsed::Request(Record { time_ns, first_sector, sectors, stream, op, flags }))
-    }
-
-    /// Notes what happens to requests that were issued, besides.
-    fn look(&mut self, order: Order, record: &[u8], (category, what): (u32, u32)) {
-        let is_completion = what == ACTIONS[2].1 && !self.given_back.is_empty();
-        if ACTIONS[self.chosen].0 != Event::Issue || !(what == REQUEUE || is_completion) {
-            return;
-        }
-        let Some(asked) = asked(order, record, category) else { return };
-        if is_completion {
-            self.given_back.complete(device(order, record), asked);
-        } else {
-            self.given_back.give_back(device(order, record), asked);
-        }
+        Origin { device: device_text, cpu, pid, process: b"" }
     }
 }
 
-impl Format for Blktrace {
-    fn parse(&mut self, record: &[u8]) -> Result<Parsed, RowError> {
+impl Rows for Blktrace {
+    fn read(&mut self, record: &[u8], requests: &mut Requests) -> Result<Parsed, RowError> {
         let found = Order::of(record).filter(|_| record.len() >= RECORD_BYTES);
         let Some((order, VERSION)) = found else {
             let what = format!("{} bytes are no record of version {VERSION}", record.len());
@@ -217,35 +185,17 @@ impl Format for Blktrace {
         if category & (category::NOTIFY | category::PASSED_THROUGH) != 0 {
             return Ok(Parsed::Other);
         }
-        self.look(order, record, (category, what));
-        match ACTIONS.iter().position(|(_, known)| *known == what) {
-            Some(at) if at == self.chosen => self.request(order, record, category),
-            Some(at) => {
-                self.seen[at] += 1;
-                Ok(Parsed::Other)
-            }
-            None if (1..=LAST_ACTION).contains(&what) => Ok(Parsed::Other),
-            None => Err(RowError {
-                what: format!("unknown action, {what}"),
-                fix: format!("the actions of version {VERSION} are 1 to {LAST_ACTION}"),
-            }),
+        let step = step(what).ok_or_else(|| RowError {
+            what: format!("unknown action, {what}"),
+            fix: format!("the actions of version {VERSION} are 1 to {LAST_ACTION}"),
+        })?;
+        let asked = || Some((device(order, record), asked(order, record, category)?));
+        requests.look(step, asked);
+        if !requests.is_chosen(step) {
+            return Ok(Parsed::Other);
         }
-    }
-
-    fn passed_over(&self) -> Vec<(Event, u64)> {
-        ACTIONS.iter().zip(self.seen).map(|((event, _), seen)| (*event, seen)).collect()
-    }
-
-    fn notes(&self) -> Vec<String> {
-        self.given_back.note().into_iter().collect()
-    }
-
-    fn noted_rows(&self) -> u64 {
-        self.given_back.again()
-    }
-
-    fn stream_names(&self) -> Vec<String> {
-        self.streams.list()
+        let Some(asked) = asked() else { return Ok(Parsed::Other) };
+        requests.request(order.u64_at(record, 8), asked, self.origin(order, record))
     }
 }
 

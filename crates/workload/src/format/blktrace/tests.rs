@@ -6,9 +6,13 @@ use RequestOp::{Flush, Read, Trim, Write};
 
 use super::*;
 use crate::RequestSource;
+use crate::format::Record;
 use crate::input::Input;
 use crate::random::SplitMix64;
 use crate::trace::{BadRows, TimeOrder, Trace, TraceKeys, TraceOptions};
+
+/// The action of a request that the driver gave back.
+const REQUEUE: u32 = 6;
 
 /// A record: time, sector, bytes, category and action, CPU and what follows.
 #[derive(Clone, Copy)]
@@ -66,8 +70,11 @@ fn open(event: Event, split: Option<&'static str>) -> Box<dyn Format> {
 }
 
 fn parse(made: &Made<'_>) -> Result<Parsed, RowError> {
-    let event = ACTIONS.iter().find(|(_, action)| *action == made.action);
-    let event = event.map_or(Event::Queue, |(event, _)| *event);
+    let event = match made.action {
+        7 => Event::Issue,
+        8 => Event::Complete,
+        _ => Event::Queue,
+    };
     open(event, None).parse(&made.bytes(Order::Little))
 }
 

@@ -5,6 +5,7 @@ use flashyard_core::request::{Flags, RequestOp};
 use super::super::tests::{parse, refused};
 use super::*;
 use crate::RequestSource;
+use crate::format::Record;
 use crate::input::Input;
 use crate::trace::{Trace, TraceKeys, TraceOptions};
 use RequestOp::{Flush, Read, Trim, Write};
