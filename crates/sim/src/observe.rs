@@ -400,6 +400,9 @@ pub struct UnitProgrammed {
     pub ppn: u32,
     /// What it holds.
     pub contents: Contents,
+    /// The change that made these contents, as [`UnitChange`] counts them. None of a copy, which
+    /// has the contents of the unit that was copied, and of a map page.
+    pub version: Option<u64>,
     /// Whether these are the newest contents: a later change may have been committed before.
     pub current: bool,
     /// The unit that held the newest contents until now, and is stale from now on.
@@ -414,15 +417,15 @@ pub struct UnitProgrammed {
     pub request: Option<u64>,
 }
 
-/// A logical unit that was on flash is forgotten.
+/// A logical unit is forgotten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitTrimmed {
     /// When.
     pub at: Time,
     /// The logical unit.
     pub lpn: u32,
-    /// The physical unit that is stale from now on.
-    pub ppn: u32,
+    /// The physical unit that is stale from now on; none where the unit was not on flash.
+    pub ppn: Option<u32>,
     /// The request, by order of arrival from 0.
     pub request: Option<u64>,
 }
@@ -441,6 +444,59 @@ pub struct BlockErased {
     /// The number of the set.
     pub set: u32,
     /// The request that it belongs to, by order of arrival from 0; none for the device's own work.
+    pub request: Option<u64>,
+}
+
+/// A phase of the run begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PhaseBegan {
+    /// When.
+    pub at: Time,
+    /// Whether it counts in the report.
+    pub measured: bool,
+}
+
+/// A request arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestArrived {
+    /// When.
+    pub at: Time,
+    /// Order of arrival, from 0.
+    pub order: u64,
+    /// The request.
+    pub request: Request,
+    /// Units that it touches.
+    pub pages: u32,
+    /// Whether what it writes outlives a loss of power when it is answered: there is no volatile
+    /// write cache, it is written through, or it says so (FUA).
+    pub durable: bool,
+}
+
+/// A request is about to change a unit: its place among the changes is known from now on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnitChange {
+    /// When.
+    pub at: Time,
+    /// The logical unit.
+    pub lpn: u32,
+    /// The number of the change. Of two changes of a unit, the later one has the greater number.
+    pub version: u64,
+    /// The request, by order of arrival from 0.
+    pub request: u64,
+    /// Whether it forgets the unit.
+    pub trims: bool,
+}
+
+/// A unit is in the write buffer, and not on flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnitBuffered {
+    /// When.
+    pub at: Time,
+    /// The logical unit.
+    pub lpn: u32,
+    /// The change that made its contents.
+    pub version: u64,
+    /// The request, by order of arrival from 0; none of a unit that was there before the run.
     pub request: Option<u64>,
 }
 
@@ -560,6 +616,10 @@ events! {
     UnitProgrammed => unit_programmed;
     UnitTrimmed => unit_trimmed;
     BlockErased => block_erased;
+    PhaseBegan => phase_began;
+    RequestArrived => request_arrived;
+    UnitChange => unit_change;
+    UnitBuffered => unit_buffered;
     PowerSamples => power;
 }
 
@@ -616,6 +676,20 @@ pub trait Observer: Send {
     fn unit_trimmed(&mut self, _event: &UnitTrimmed) {}
     /// A block has been erased.
     fn block_erased(&mut self, _event: &BlockErased) {}
+    /// Whether it wants to know which contents of logical units are on flash, and which the host
+    /// has an answer for: the events of units, those from [`Self::phase_began`] to
+    /// [`Self::unit_buffered`], and [`Self::request_answered`].
+    fn follows_contents(&self) -> bool {
+        false
+    }
+    /// A phase begins.
+    fn phase_began(&mut self, _event: &PhaseBegan) {}
+    /// A request arrives.
+    fn request_arrived(&mut self, _event: &RequestArrived) {}
+    /// A request is about to change a unit.
+    fn unit_change(&mut self, _event: &UnitChange) {}
+    /// A unit is in the write buffer.
+    fn unit_buffered(&mut self, _event: &UnitBuffered) {}
     /// A request is over, and so is the garbage collection charged to it.
     fn request_done(&mut self, _event: &RequestDone) {}
 }

@@ -67,21 +67,21 @@ impl View<'_> {
     /// The pages of a request.
     fn lpns(&self, place: usize) -> impl Iterator<Item = Lpn> {
         let pending = self.pending(place);
-        (pending.first.get()..pending.first.get() + pending.pages).map(Lpn::new)
+        (0..pending.pages()).map(|page| pending.lpn_of(page))
     }
 
     /// Whether a line alone serves the read of a unit: what was never written needs no array.
     fn line_serves(&self, handle: RequestId, lpn: Lpn) -> bool {
         self.buffer.is_some_and(|buffer| {
             let Some(line) = buffer.lines().find(lpn) else { return false };
-            let wanted = self.settings.covered(&self.host[handle].request, lpn);
+            let wanted = self.settings.covered(self.host[handle].request(), lpn);
             buffer.covers(line, &wanted) || self.ftl.locate(lpn).is_none()
         })
     }
 
     /// Whether an access of a unit needs no die now, because the buffer alone serves it.
     fn needs_no_die(&self, handle: RequestId, lpn: Lpn) -> bool {
-        let request = &self.host[handle].request;
+        let request = self.host[handle].request();
         match request.op {
             RequestOp::Read => self.line_serves(handle, lpn),
             RequestOp::Write => self.buffer.is_some() && !self.settings.is_durable(request.flags),
@@ -129,7 +129,7 @@ impl View<'_> {
         assert!(in_order, "the host policy is `in_order`, but starts request {place}, not 0");
         let handle = self.host.at(place);
         let Some(page) = page else {
-            let parts = self.host[handle].translated;
+            let parts = self.host[handle].translated();
             assert!(
                 parts == 0,
                 "the host policy starts request {place}, of which it has started {parts} pages"
@@ -137,12 +137,12 @@ impl View<'_> {
             return;
         };
         self.check_by_pages();
-        let request = self.host[handle].request;
+        let request = self.host[handle].request();
         assert!(
-            !self.host[handle].request.starts_whole(),
+            !request.starts_whole(),
             "the host policy starts page {page} of {request:?}, which only starts whole"
         );
-        let pages = self.host[handle].pages;
+        let pages = self.host[handle].pages();
         assert!(
             self.host.unstarted_page(handle, page) == Some(page),
             "the host policy starts page {page} of request {place}, which has {pages}, or again"
@@ -165,11 +165,10 @@ impl View<'_> {
     pub(crate) fn lacks_line(&self, handle: RequestId) -> bool {
         let request = &self.host[handle];
         let Some(page) = self.host.unstarted_page(handle, 0) else { return false };
-        let writes =
-            request.request.op == RequestOp::Write && !self.host[handle].request.starts_whole();
+        let writes = request.request().op == RequestOp::Write && !request.request().starts_whole();
         let lines = self.buffer.map(Buffer::lines);
         writes
-            && request.stalled_since.is_none()
+            && !request.is_stalled()
             && lines.is_some_and(|lines| {
                 !lines.has_room() && lines.find(self.host[handle].lpn_of(page)).is_none()
             })
@@ -186,7 +185,7 @@ impl HostView for View<'_> {
     }
 
     fn request(&self, place: usize) -> Request {
-        self.pending(place).request
+        *self.pending(place).request()
     }
 
     fn entered(&self, place: usize) -> Time {
@@ -198,11 +197,11 @@ impl HostView for View<'_> {
     }
 
     fn first_page(&self, place: usize) -> Lpn {
-        self.pending(place).first
+        self.pending(place).first()
     }
 
     fn pages(&self, place: usize) -> u32 {
-        self.pending(place).pages
+        self.pending(place).pages()
     }
 
     fn next_page(&self, place: usize, from: u32) -> Option<u32> {
@@ -264,7 +263,7 @@ impl HostView for View<'_> {
     fn is_page_buffered(&self, place: usize, page: u32) -> bool {
         let handle = self.handle(place);
         let request = &self.host[handle];
-        let lpn = Lpn::new(request.first.get() + page);
+        let lpn = request.lpn_of(page);
         if request.is_read() {
             return self.line_serves(handle, lpn);
         }

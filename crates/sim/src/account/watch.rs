@@ -25,8 +25,9 @@ pub(super) struct Watch {
     pub(super) observers: Vec<Box<dyn Observer>>,
     /// Whether any of them follows command sets.
     pub(super) follows: bool,
-    /// Whether any of them follows physical units.
+    /// Whether any of them follows physical units, and the contents of logical ones.
     pub(super) follows_units: bool,
+    pub(super) follows_contents: bool,
     pub(super) series: Option<Series>,
     pub(super) meter: Option<Meter>,
     /// The work of each request under way and the energy of its data on the link, where there are
@@ -53,6 +54,7 @@ impl Clone for Watch {
             observers: Vec::new(),
             follows: false,
             follows_units: false,
+            follows_contents: false,
             series: self.series.clone(),
             meter: self.meter.clone(),
             works: self.works.clone(),
@@ -138,7 +140,8 @@ impl Account {
     pub(crate) fn observe(&mut self, observer: Box<dyn Observer>) {
         let watch = self.watch.get_or_insert_default();
         watch.follows |= observer.follows();
-        watch.follows_units |= observer.follows_units();
+        watch.follows_units |= observer.follows_units() || observer.follows_contents();
+        watch.follows_contents |= observer.follows_contents();
         watch.observers.push(observer);
     }
 
@@ -175,6 +178,12 @@ impl Account {
     #[inline]
     pub(crate) fn follows_units(&self) -> bool {
         self.watch.as_ref().is_some_and(|watch| watch.follows_units)
+    }
+
+    /// Whether an observer follows the contents of logical units.
+    #[inline]
+    pub(crate) fn follows_contents(&self) -> bool {
+        self.watch.as_ref().is_some_and(|watch| watch.follows_contents)
     }
 
     /// Whether there is a checker.

@@ -39,7 +39,7 @@ impl Device {
 
     pub(super) fn plan_write(&mut self, plan: &mut Plan, handle: RequestId, lpn: Lpn) {
         self.account.table_looked_up();
-        let request = self.host[handle].request;
+        let request = *self.host[handle].request();
         let earlier = self.sets.live_change_of(lpn, u64::MAX);
         let partial = self.settings.keys.ftl.partial_write;
         if partial != PartialWrite::Ignore {
@@ -68,11 +68,11 @@ impl Device {
     /// A layer chooses the page of a program, and what it waits for.
     fn plan_layered(&mut self, plan: &mut Plan, handle: RequestId, lpn: Lpn) {
         let pending = &self.host[handle];
-        let writes = pending.request.op == RequestOp::Write;
+        let writes = pending.request().op == RequestOp::Write;
         // A policy that starts pages may start others in between.
         let follow = writes && !self.host.policy().by_pages();
-        let left = if follow { pending.pages - 1 - pending.translated } else { 0 };
-        let run = (if writes { pending.pages } else { 1 }, left);
+        let left = if follow { pending.pages() - 1 - pending.translated() } else { 0 };
+        let run = (if writes { pending.pages() } else { 1 }, left);
         let charge = self.charge_of(Some(handle));
         self.let_ftl(|ftl, lent| ftl.plan_write(plan, lpn, run, charge, lent));
     }

@@ -15,7 +15,7 @@ use flashyard_core::graph::EdgeKind;
 use flashyard_core::host::HostAnswer;
 use flashyard_core::policy::{CommandPolicy, CommandView};
 use flashyard_core::request::{Flags, RequestOp};
-use flashyard_core::units::{Lpn, PlaneId};
+use flashyard_core::units::PlaneId;
 
 /// What is started next.
 enum Picked {
@@ -106,15 +106,14 @@ impl Device {
             if !self.may_start(handle, admission) {
                 return;
             }
-            if self.host[handle].pages == 0 {
+            if self.host[handle].pages() == 0 {
                 self.host.end_translation();
                 self.start_without_pages(handle);
                 continue;
             }
             let limit = if admission == Admission::Page { 1 } else { u32::MAX };
             let translated = self.translate(handle, limit);
-            let request = &self.host[handle];
-            if request.translated == request.pages {
+            if self.host[handle].is_translated() {
                 self.host.end_translation();
             } else if translated == 0 {
                 return;
@@ -127,23 +126,24 @@ impl Device {
     /// no other page changes their rank. Returns whether all of them are.
     fn admit_plain(&mut self, handle: RequestId) -> bool {
         let request = &self.host[handle];
-        let (first, pages) = (request.first.get(), request.pages);
-        if request.request.op != RequestOp::Read
-            || request.request.flags.has(Flags::PREFLUSH)
-            || request.translated > 0
+        let (first, pages) = (request.first(), request.pages());
+        if !request.is_read()
+            || request.request().flags.has(Flags::PREFLUSH)
+            || request.translated() > 0
             || pages == 0
             || (pages > 1 && self.queues.looks_at_waits())
             || (self.settings.keys.queue.admission == Admission::Atomic
-                && !self.sets.has_slots_for(request.first, pages))
+                && !self.sets.has_slots_for(first, pages))
         {
             return false;
         }
-        (0..pages).all(|page| self.admit_plain_page(handle, page, Lpn::new(first + page)))
+        (0..pages).all(|page| self.admit_plain_page(handle, page))
     }
 
     /// The same for one of its pages; nothing is done where that is not plain or finds no slot.
     #[inline]
-    fn admit_plain_page(&mut self, handle: RequestId, page: u32, lpn: Lpn) -> bool {
+    fn admit_plain_page(&mut self, handle: RequestId, page: u32) -> bool {
+        let lpn = self.host[handle].lpn_of(page);
         let place = self.ftl.locate(lpn);
         if place.is_none() && self.settings.keys.nand.unmapped_read == UnmappedRead::Zero {
             return false;
@@ -155,7 +155,7 @@ impl Device {
         }
         self.make_room();
         let now = self.now;
-        let origin = Origin { request: handle, order: self.host[handle].order, page };
+        let origin = Origin { request: handle, order: self.host[handle].order(), page };
         let set = self.sets.add_read(now, origin, lpn, (plane, die));
         let Some(set) = set else { return false };
         if self.buffer.is_some() {
@@ -171,14 +171,14 @@ impl Device {
         self.host.access_begins(handle);
         self.count_fot(handle, &[set]);
         let request = &mut self.host[handle];
-        request.first_slot.get_or_insert(now);
+        request.has_slot(now);
         let view = CommandView {
             op: Op::Read,
             purpose: Purpose::Host,
             request: Some(request.view()),
             inherited: Rank::NONE,
             reads_before: self.queues.reads_placed(die),
-            stream: StreamId::Host(request.request.stream),
+            stream: StreamId::Host(request.request().stream),
             state: &[],
         };
         let placement = self.queues.policy().place(&view, now);
@@ -244,29 +244,29 @@ impl Device {
     fn may_start(&mut self, handle: RequestId, admission: Admission) -> bool {
         let now = self.now;
         let request = &self.host[handle];
-        let barrier = request.flush_since.is_none() && request.request.is_barrier();
+        let barrier = !request.awaits_flush() && request.request().is_barrier();
         if barrier && !self.settings.keeps_writes() {
-            if !self.flush_all() && self.host[handle].translated == 0 {
+            if !self.flush_all() && self.host[handle].translated() == 0 {
                 self.host[handle].begin_stall(now);
                 return false;
             }
             self.host[handle].end_stall(now);
         }
         let request = &self.host[handle];
-        if request.translated > 0 {
+        if request.translated() > 0 {
             return admission != Admission::Page || self.page_has_slot(handle);
         }
-        let preflush = request.request.flags.has(Flags::PREFLUSH);
+        let preflush = request.request().flags.has(Flags::PREFLUSH);
         let waits = preflush && self.barrier_waits();
         let request = &mut self.host[handle];
         if preflush {
             if waits {
-                request.flush_since.get_or_insert(now);
+                request.begin_flush_wait(now);
                 return false;
             }
             request.end_flush_wait(now);
         }
-        let (first, pages) = (request.first, request.pages);
+        let (first, pages) = (request.first(), request.pages());
         if admission == Admission::Page && pages > 0 && !self.page_has_slot(handle) {
             return false;
         }
@@ -276,21 +276,21 @@ impl Device {
     /// Whether the next page access of a request can have a slot now.
     fn page_has_slot(&mut self, handle: RequestId) -> bool {
         let request = &self.host[handle];
-        self.sets.has_slots_for(Lpn::new(request.first.get() + request.translated), 1)
+        self.sets.has_slots_for(request.lpn_of(request.translated()), 1)
     }
 
     /// A flush becomes a set without commands that waits for every live change; a trim of no whole
     /// page is over at once.
     fn start_without_pages(&mut self, handle: RequestId) {
-        let request = self.host[handle].request;
-        self.host[handle].unfinished = 1;
+        let request = *self.host[handle].request();
+        self.host[handle].begin_barrier();
         let flush = request.op == RequestOp::Flush;
         if flush && !self.settings.keeps_writes() {
             self.flush_all();
         }
         let stages: &[_] = if flush { &[(Stage::Barrier, PlaneId::new(0))] } else { &[] };
         self.make_room();
-        let origin = Origin { request: handle, order: self.host[handle].order, page: 0 };
+        let origin = Origin { request: handle, order: self.host[handle].order(), page: 0 };
         let barrier = self.sets.add_barrier(self.now, origin, stages);
         self.host.charge_until(self.now, handle, self.sets.track_mut(barrier).earlier());
         if flush {
@@ -330,7 +330,7 @@ impl Device {
             if translated == limit || request.is_translated() {
                 break;
             }
-            let page = request.translated;
+            let page = request.translated();
             let Some(set) = self.translate_page(handle, page) else { break };
             self.sets.await_slot(set);
             translated += 1;

@@ -78,7 +78,7 @@ impl Device {
         let Some(buffer) = &self.buffer else { return };
         let asked = &self.host[read.request];
         let whole = self.settings.keys.ftl.partial_write == PartialWrite::Ignore
-            || !self.settings.is_partial(&asked.request, lpn);
+            || !self.settings.is_partial(asked.request(), lpn);
         if !whole
             || state.ppn().is_none()
             || self.ftl.locate(lpn) != state.ppn()

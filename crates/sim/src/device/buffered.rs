@@ -27,7 +27,7 @@ impl Device {
                             Found::Line(_, false) | Found::Nothing
                         )
                     }
-                    RequestOp::Write => self.settings.is_durable(self.host[handle].request.flags),
+                    RequestOp::Write => self.settings.is_durable(self.host[handle].request().flags),
                     RequestOp::Trim | RequestOp::Flush => true,
                 })
     }
@@ -56,7 +56,7 @@ impl Device {
             plan.wait(write, self.sets.stage_index(write, Stage::Buffer), EdgeKind::Order);
         }
         plan.push(Stage::Buffer, self.ftl.plane_of_lpn(lpn));
-        let request = self.host[handle].request;
+        let request = *self.host[handle].request();
         if self.settings.is_durable(request.flags) {
             self.plan_write(plan, handle, lpn);
         } else if self.settings.keys.ftl.partial_write == PartialWrite::Bitmap {
@@ -69,7 +69,7 @@ impl Device {
     /// line.
     fn plan_buffered_read(&mut self, plan: &mut Plan, handle: RequestId, lpn: Lpn) {
         let plane = self.ftl.plane_of_lpn(lpn);
-        let access = (self.host[handle].order, self.host[handle].page);
+        let access = (self.host[handle].order(), self.host[handle].page());
         let (line, enough) = match self.find_read(handle, lpn) {
             Found::Write(write) => {
                 let version = self.sets.number(write);
@@ -109,7 +109,7 @@ impl Device {
 
     /// What the buffer has for a read, or is about to get.
     fn find_read(&self, handle: RequestId, lpn: Lpn) -> Found {
-        let wanted = self.settings.covered(&self.host[handle].request, lpn);
+        let wanted = self.settings.covered(self.host[handle].request(), lpn);
         self.write_buffer().find(lpn, &wanted, &self.sets)
     }
 
@@ -119,8 +119,8 @@ impl Device {
         if self.settings.keys.ftl.partial_write == PartialWrite::Ignore {
             return true;
         }
-        let written = self.settings.covered(&self.host[self.sets[write].owner()].request, lpn);
-        let wanted = self.settings.covered(&self.host[read].request, lpn);
+        let written = self.settings.covered(self.host[self.sets[write].owner()].request(), lpn);
+        let wanted = self.settings.covered(self.host[read].request(), lpn);
         written.start <= wanted.start && wanted.end <= written.end
     }
 }

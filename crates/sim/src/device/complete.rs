@@ -29,7 +29,7 @@ impl Device {
         if self.account.is_followed() {
             self.tell_set_over(set, line);
         }
-        if self.host[handle].pages > 0 {
+        if self.host[handle].pages() > 0 {
             let erases = |command: &(Stage, _)| command.0 == Stage::HostErase;
             if trims && !self.sets.commands(set).iter().any(erases) {
                 self.commit_trim(set);
@@ -87,16 +87,16 @@ impl Device {
         }
         self.host.answered(handle, now);
         let request = &self.host[handle];
-        if self.account.is_followed() {
-            self.account.tell(&RequestAnswered { order: request.order, at: now });
+        if self.account.is_followed() || self.account.follows_contents() {
+            self.account.tell(&RequestAnswered { order: request.order(), at: now });
         }
         let answer = Answer {
-            order: request.order,
-            request: &request.request,
+            order: request.order(),
+            request: request.request(),
             stream: request.stream(),
-            first_slot: request.first_slot,
-            own: request.own,
-            parts: &request.parts,
+            first_slot: request.first_slot(),
+            own: request.own(),
+            parts: request.parts(),
         };
         self.account.answered(&answer, now);
         self.release_if_over(handle);
@@ -105,7 +105,7 @@ impl Device {
     /// One piece of work charged to a request is over.
     fn release_charge(&mut self, charge: Option<RequestId>) {
         if let Some(request) = charge {
-            self.host[request].charges -= 1;
+            self.host.charge_over(request);
             self.release_if_over(request);
         }
     }
@@ -114,21 +114,22 @@ impl Device {
     #[inline]
     fn release_if_over(&mut self, handle: RequestId) {
         let request = &self.host[handle];
-        let Some(completion) = request.answered else { return };
-        if request.charges > 0 {
-            return;
-        }
+        let Some(completion) = request.over() else { return };
         if self.account.is_observed() {
             let (work, energy_pj) = self.account.work_of(handle);
             let event = RequestDone {
-                order: request.order,
-                request: request.request,
+                order: request.order(),
+                request: *request.request(),
                 completion,
-                pages: request.pages,
-                fot_ns: request.fot.as_ns(),
-                queue_wait_ns: queue_wait(request.first_slot, request.request.arrival, completion),
-                own_ns: request.own.as_ns(),
-                parts: request.parts,
+                pages: request.pages(),
+                fot_ns: request.view().fot.as_ns(),
+                queue_wait_ns: queue_wait(
+                    request.first_slot(),
+                    request.request().arrival,
+                    completion,
+                ),
+                own_ns: request.own().as_ns(),
+                parts: *request.parts(),
                 work,
                 energy_pj,
             };

@@ -55,9 +55,9 @@ impl Device {
         }
         let request = &mut self.host[handle];
         match keys.span {
-            FotSpan::Sum => request.fot += sum,
+            FotSpan::Sum => request.add_fot(sum),
             FotSpan::LongestDie => {
-                request.fot = self.work.fot_by_die.iter().copied().max().unwrap_or_default();
+                request.set_fot(self.work.fot_by_die.iter().copied().max().unwrap_or_default());
             }
         }
     }

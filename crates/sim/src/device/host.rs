@@ -5,6 +5,7 @@ use crate::config::Acknowledge;
 use crate::error::SimError;
 use crate::handle::RequestId;
 use crate::host::Timer;
+use crate::observe::RequestArrived;
 use flashyard_core::request::{Flags, Request};
 
 impl Device {
@@ -25,7 +26,7 @@ impl Device {
     /// A request enters the host queue.
     #[inline]
     fn enter_queue(&mut self, handle: RequestId) {
-        self.account.entered(self.host[handle].order);
+        self.account.entered(self.host[handle].order());
         self.host.enter_queue(handle, self.now);
     }
 
@@ -58,6 +59,11 @@ impl Device {
         SimError::check_arrival(request, order, self.settings.capacity_sectors())?;
         let (first, pages) = self.settings.pages_of(request);
         self.account.arrived(request, order, (first, pages), self.host.outstanding());
+        if self.account.follows_contents() {
+            let durable = self.settings.answers_durably(request.flags);
+            let (at, request) = (self.now, *request);
+            self.account.tell(&RequestArrived { at, order, request, pages, durable });
+        }
         if self.account.is_checked() && self.buffer.is_some() {
             let programmed = self.settings.keys.buffer.acknowledge == Acknowledge::Program;
             self.account.asks(order, request, programmed || request.flags.has(Flags::FUA));

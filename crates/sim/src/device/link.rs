@@ -23,7 +23,7 @@ impl Device {
         if self.settings.keys.interface.transfer == Transfer::Page {
             return self.settings.geometry.unit_sectors();
         }
-        let asked = self.settings.covered(&self.host[state.owner()].request, state.lpn());
+        let asked = self.settings.covered(self.host[state.owner()].request(), state.lpn());
         u32::try_from(asked.end.saturating_sub(asked.start)).expect("at most those of a unit")
     }
 
@@ -31,7 +31,7 @@ impl Device {
     #[inline]
     pub(super) fn link_carries(&mut self, handle: RequestId) {
         if let Some(Carried { back, bytes, from, until }) = self.host.take_carried() {
-            self.account.carried(self.host[handle].order, bytes);
+            self.account.carried(self.host[handle].order(), bytes);
             self.account.link_carries(self.now, handle, (back, bytes), (from, until));
         }
     }

@@ -183,6 +183,9 @@ impl Device {
         if state.writes() {
             let lpn = state.lpn();
             self.account.put_over(lpn, self.sets.number(set));
+            if self.account.follows_contents() {
+                self.teller().tell_buffered(set);
+            }
             self.flush_at_once(lpn);
         } else if let Some(read) = state.origin()
             && self.account.is_checked()
@@ -210,8 +213,8 @@ impl Device {
         }
         let request = self.sets[set].owner();
         let pending = &self.host[request];
-        let writer = (request, pending.order);
-        let covered = self.settings.covered(&pending.request, lpn);
+        let writer = (request, pending.order());
+        let covered = self.settings.covered(pending.request(), lpn);
         let group = self.group_of(lpn, stream);
         let put = Put { lpn, number, writer, stream, covered, group, through, granted };
         let buffer = self.buffer.as_mut().expect("there is a buffer");
@@ -234,7 +237,7 @@ impl Device {
         self.begin_flush(set, line, group);
         if self.ftl.is_planned() {
             self.sets.asked_for(set, true);
-            let pages = self.host[self.sets[set].owner()].pages;
+            let pages = self.host[self.sets[set].owner()].pages();
             return self.plan_change(set, (pages, 0));
         }
         let (_, plane) = *self.sets.commands(set).last().expect("a write has a program");

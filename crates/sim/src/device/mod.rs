@@ -64,7 +64,7 @@ use crate::handle::{LineId, RequestId, SetId};
 use crate::host::Host;
 use crate::ledger::{Ledger, Teller};
 use crate::metrics::counters::Phase;
-use crate::observe::Observer;
+use crate::observe::{Observer, UnitBuffered};
 pub use crate::phases::PhaseKeys;
 use crate::queues::Queues;
 use crate::random::BitErrors;
@@ -156,8 +156,11 @@ impl fmt::Debug for Device {
 impl Device {
     /// Calls `observer` for every event of the run.
     pub fn observe(&mut self, mut observer: Box<dyn Observer>) {
-        if observer.follows_units() {
+        if observer.follows_units() || observer.follows_contents() {
             self.teller().tell_units(observer.as_mut());
+        }
+        if observer.follows_contents() {
+            self.tell_dirty_lines(observer.as_mut());
         }
         if observer.follows() {
             self.flash.note_transfers();
@@ -167,6 +170,16 @@ impl Device {
         self.queues.count_fot();
         self.flash.note_requests();
         self.find_short_road();
+    }
+
+    /// Tells an observer of the units that are in the write buffer and not on flash.
+    fn tell_dirty_lines(&self, observer: &mut dyn Observer) {
+        let lines = self.buffer.iter().flat_map(|buffer| buffer.contents());
+        for (lpn, version, _, _) in lines.filter(|(_, _, dirty, _)| *dirty) {
+            let version = version.expect("a dirty line holds a change");
+            let (at, lpn) = (self.now, lpn.get());
+            observer.unit_buffered(&UnitBuffered { at, lpn, version, request: None });
+        }
     }
 
     /// Checks every rule while the run goes on; a broken one is a panic. Costs time, and
@@ -304,7 +317,7 @@ impl Device {
 
     /// The request that work is charged to, with its order.
     fn charge_of(&self, request: Option<RequestId>) -> Charge {
-        request.map(|request| (request, self.host[request].order))
+        request.map(|request| (request, self.host[request].order()))
     }
 
     /// The order of arrival of a request that is not over.
@@ -314,6 +327,6 @@ impl Device {
 
     /// The order of arrival of a request.
     fn order_of(&self, request: Option<RequestId>) -> Option<u64> {
-        request.map(|request| self.host[request].order)
+        request.map(|request| self.host[request].order())
     }
 }

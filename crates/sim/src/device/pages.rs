@@ -24,7 +24,7 @@ impl Device {
         }
         self.end_line_wait(handle);
         let Some(set) = self.translate_page(handle, page) else { return false };
-        if self.host[handle].translated == 1 {
+        if self.host[handle].translated() == 1 {
             self.begin_request(handle);
         }
         self.sets.await_slot(set);
@@ -47,8 +47,8 @@ impl Device {
         }
         let now = self.now;
         let request = &mut self.host[handle];
-        if request.flush_since.is_none() {
-            request.flush_since = Some(now);
+        if !request.awaits_flush() {
+            request.begin_flush_wait(now);
             self.account.buffer_stalled();
         }
     }
@@ -61,7 +61,7 @@ impl Device {
 
     /// Whether a request is never started page by page.
     fn starts_whole(&self, handle: RequestId) -> bool {
-        self.host[handle].request.starts_whole()
+        self.host[handle].request().starts_whole()
     }
 
     /// A request is started.
@@ -76,7 +76,7 @@ impl Device {
     /// Counts and hands on what the last `count` sets of a request wait for; no other set has begun
     /// to wait for a slot behind them.
     pub(super) fn rank_new(&mut self, handle: RequestId, count: u32) {
-        let split = self.host[handle].translated > count;
+        let split = self.host[handle].translated() > count;
         let mut new = std::mem::take(&mut self.work.added);
         new.extend(self.sets.newest_slotless(count));
         self.count_fot(handle, &new);

@@ -3,6 +3,7 @@
 use super::{Device, RunError, SimError};
 use crate::account::{Account, Figures, PhaseReport, Usage};
 use crate::host::Host;
+use crate::observe::PhaseBegan;
 use crate::phases;
 use crate::phases::{Machine, PhaseKeys};
 use crate::report::Report;
@@ -57,6 +58,9 @@ impl Machine for Device {
         self.host.begin(self.now, streams.iter().map(|(_, keys)| *keys), stable);
         self.queues.begin_phase(streams.iter().map(|(_, keys)| keys.weight));
         self.copies_in_bulk = self.may_copy_in_bulk();
+        if self.account.follows_contents() {
+            self.account.tell(&PhaseBegan { at: self.now, measured: keys.measure });
+        }
         keys.measure
     }
 

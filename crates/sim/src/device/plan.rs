@@ -85,6 +85,9 @@ impl Device {
                 self.account.entry_changed(lpn);
             }
         }
+        if changes && self.account.follows_contents() {
+            self.teller().tell_change(set);
+        }
         if let Some(lookup) = plan.lookup {
             let fetch = if plan.fetches { Some(set) } else { plan.shared_fetch };
             self.ftl.translated(lookup, lpn, (set, fetch), changes);

@@ -85,7 +85,7 @@ impl Device {
         let pressed = inherited.is_some() && !self.ftl.is_urgent(self.sets.plane(set));
         let (request, stream) = if let Some(request) = state.request() {
             let request = &self.host[request];
-            (Some(request.view()), StreamId::Host(request.request.stream))
+            (Some(request.view()), StreamId::Host(request.request().stream))
         } else if state.line().is_some() {
             // As a write of one unit that came when it was flushed.
             let view = RequestView {
@@ -114,7 +114,7 @@ impl Device {
     fn policy_sees_arrival(&mut self, set: SetId, die: DieId) {
         let (stage, state) = (self.sets.stage(set), &self.sets[set]);
         let stream = match state.request() {
-            Some(request) => StreamId::Host(self.host[request].request.stream),
+            Some(request) => StreamId::Host(self.host[request].request().stream),
             None if state.line().is_some() => StreamId::Flush,
             None => StreamId::Gc,
         };
@@ -245,7 +245,7 @@ impl Device {
     /// How many of the codewords of its mapping unit a host read asks for, at least one.
     fn codewords_asked(&self, set: SetId, of_unit: u32) -> u32 {
         let state = &self.sets[set];
-        let asked = self.settings.covered(&self.host[state.owner()].request, state.lpn());
+        let asked = self.settings.covered(self.host[state.owner()].request(), state.lpn());
         let sectors = u64::from(self.settings.geometry.unit_sectors() / of_unit);
         let count = asked.end.div_ceil(sectors).saturating_sub(asked.start / sectors).max(1);
         u32::try_from(count).expect("at most those of a unit")
@@ -263,7 +263,7 @@ impl Device {
     pub(super) fn take_slot(&mut self, set: SetId) {
         self.sets.take_slot(set);
         let (now, request) = (self.now, self.sets[set].owner());
-        self.host[request].first_slot.get_or_insert(now);
+        self.host[request].has_slot(now);
     }
 
     /// A die begins a command: limits of what waits for dies, and a policy with a state, are told.

@@ -115,7 +115,7 @@ impl Device {
         let geometry = &self.settings.geometry;
         let pages = planes * if op == Op::Program { geometry.program_pages } else { 1 };
         let state = &self.sets[leader];
-        let stream = state.request().map_or(0, |request| self.host[request].request.stream);
+        let stream = state.request().map_or(0, |request| self.host[request].request().stream);
         let (block, page) = state.ppn().map_or((0, 0), |ppn| {
             let block = geometry.block_of(ppn).get() % geometry.blocks_per_plane;
             (block, geometry.page_in_block(ppn))

@@ -11,7 +11,6 @@
 use super::Device;
 use crate::ftl::Plan;
 use crate::handle::{RequestId, SetId};
-use crate::host::Pending;
 use crate::sets::{Access, Does, Origin, Stage};
 use flashyard_core::request::{Flags, RequestOp};
 use flashyard_core::units::{Lpn, PlaneId};
@@ -20,9 +19,7 @@ impl Device {
     /// Makes the set of one page access; `None` where the map cache stalls.
     #[inline(always)]
     pub(super) fn translate_page(&mut self, handle: RequestId, page: u32) -> Option<SetId> {
-        let request = &mut self.host[handle];
-        request.page = page;
-        let lpn = Lpn::new(request.first.get() + page);
+        let lpn = self.host[handle].begin_page(page);
         let op = self.page_op(handle, lpn);
         let lpn = if op == RequestOp::Trim { self.ftl.trimmed_unit(lpn, page) } else { lpn };
         let mut plan = Plan::new();
@@ -37,13 +34,13 @@ impl Device {
             // Nothing to do, but not before the map entry is known; others may wait for it.
             plan.push(Stage::Barrier, self.ftl.plane_of_lpn(lpn));
         }
-        let Pending { request, order, .. } = &self.host[handle];
+        let (request, order) = (self.host[handle].request(), self.host[handle].order());
         let does = match op {
             RequestOp::Read => Does::Read,
             RequestOp::Trim => Does::Trim,
             _ => Does::Write(self.settings.frontiers.of_stream(request.place())),
         };
-        let origin = Origin { request: handle, order: *order, page };
+        let origin = Origin { request: handle, order, page };
         let access = Access { origin, lpn, does, map: plan.map };
         let set = self.access_set(&access, plan.stages());
         if trims && let Some(block) = self.ftl.unit_named(lpn) {
@@ -74,7 +71,7 @@ impl Device {
     /// What a request does to one of the units that it touches: writing zeroes forgets whole units
     /// and writes the others. Without translation it erases blocks, as any trim.
     fn page_op(&self, handle: RequestId, lpn: Lpn) -> RequestOp {
-        let request = &self.host[handle].request;
+        let request = self.host[handle].request();
         let zeroes = request.op == RequestOp::Trim && request.flags.has(Flags::ZEROES);
         let zeroes = zeroes && !self.ftl.is_raw();
         if zeroes && self.settings.is_partial(request, lpn) { RequestOp::Write } else { request.op }

@@ -254,7 +254,7 @@ impl Disk {
         let over = self.now + way.seek + way.rotation + self.mechanics.passing(first, end);
         // Writes that a request waits for are its own.
         let own = self.waiting.durable.iter().map(|(handle, _)| *handle).find(|&handle| {
-            let (from, to) = sectors_of(&self.host[handle].request);
+            let (from, to) = sectors_of(self.host[handle].request());
             from < end && to > first
         });
         let cause = if own.is_some() { Cause::Host } else { Cause::WriteBack };

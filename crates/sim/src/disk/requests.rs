@@ -85,11 +85,11 @@ impl Disk {
         let Some(handle) = self.controller.queue.pop_front() else { return };
         let now = self.now;
         self.host.start(handle);
-        let mut parts = self.host[handle].parts;
+        let mut parts = *self.host[handle].parts();
         self.host.charge_until(now, handle, &mut parts);
         let request = &mut self.host[handle];
-        request.parts = parts;
-        request.first_slot = Some(now);
+        *request.parts_mut() = parts;
+        request.has_slot(now);
         let place = self.place(handle);
         self.since[place] = now;
         self.energy_pj[place] = 0;
@@ -100,7 +100,7 @@ impl Disk {
     pub(super) fn controller_over(&mut self) {
         let (handle, _) = self.controller.busy.take().expect("the controller was due");
         self.charge(handle, Part::Firmware);
-        if self.host[handle].request.is_barrier() && !self.cache.is_clean() {
+        if self.host[handle].request().is_barrier() && !self.cache.is_clean() {
             self.waiting.flushed.push((handle, self.number));
         } else {
             self.serve(handle);
@@ -109,14 +109,14 @@ impl Disk {
 
     /// A request waits for no earlier write.
     pub(super) fn serve(&mut self, handle: RequestId) {
-        let request = self.host[handle].request;
+        let request = *self.host[handle].request();
         match request.op {
             RequestOp::Read => self.read(handle),
             RequestOp::Trim if !request.flags.has(Flags::ZEROES) => self.reply(handle),
             RequestOp::Write | RequestOp::Trim => self.write(handle),
             RequestOp::Flush => {
                 if let Some(checker) = &mut self.checker {
-                    checker.flush_answered(self.host[handle].order);
+                    checker.flush_answered(self.host[handle].order());
                 }
                 self.reply(handle);
             }
@@ -124,7 +124,7 @@ impl Disk {
     }
 
     fn read(&mut self, handle: RequestId) {
-        let (first, end) = sectors_of(&self.host[handle].request);
+        let (first, end) = sectors_of(self.host[handle].request());
         self.catch_up();
         let (hit, segment) = self.cache.look_up(first, end);
         self.account.buffer_looked_up(hit);
@@ -145,18 +145,18 @@ impl Disk {
     /// A read gets its data, of a segment or else of the platters.
     pub(super) fn check_read(&mut self, handle: RequestId, segment: Option<usize>) {
         let Some(checker) = &mut self.checker else { return };
-        let (first, end) = sectors_of(&self.host[handle].request);
+        let (first, end) = sectors_of(self.host[handle].request());
         let under_way = self.cache.under_way.iter();
         let under_way = under_way
             .map(|&(from, to, dirty)| (from.clamp(first, end), to.clamp(first, end), dirty.number));
         let dirty = self.cache.dirty.within(first, end);
         let dirty = dirty.map(|(from, to, dirty)| (from, to, dirty.number));
         let newer: Vec<Version> = under_way.chain(dirty).collect();
-        checker.read_answered(self.host[handle].order, (first, end), segment, &newer);
+        checker.read_answered(self.host[handle].order(), (first, end), segment, &newer);
     }
 
     fn write(&mut self, handle: RequestId) {
-        let (first, end) = sectors_of(&self.host[handle].request);
+        let (first, end) = sectors_of(self.host[handle].request());
         let cached = self.is_cached(handle);
         if cached && (!self.waiting.room.is_empty() || !self.cache.has_room(end - first)) {
             self.account.buffer_stalled();
@@ -168,12 +168,12 @@ impl Disk {
 
     /// Whether a write is answered when it is in the write cache.
     fn is_cached(&self, handle: RequestId) -> bool {
-        self.cache.acknowledges() && !self.host[handle].request.flags.has(Flags::FUA)
+        self.cache.acknowledges() && !self.host[handle].request().flags.has(Flags::FUA)
     }
 
     /// A write is in memory.
     fn accept(&mut self, handle: RequestId) {
-        let (first, end) = sectors_of(&self.host[handle].request);
+        let (first, end) = sectors_of(self.host[handle].request());
         let number = self.next_number();
         self.cache.write(first, end, number);
         if self.is_cached(handle) {
@@ -187,7 +187,7 @@ impl Disk {
 
     fn check_written(&mut self, handle: RequestId, number: u64) {
         if let Some(checker) = &mut self.checker {
-            let (first, end) = sectors_of(&self.host[handle].request);
+            let (first, end) = sectors_of(self.host[handle].request());
             checker.write_answered(first, end, number);
         }
     }
@@ -196,7 +196,7 @@ impl Disk {
     pub(super) fn wake(&mut self, written: Written) {
         let mut durable = std::mem::take(&mut self.waiting.durable);
         durable.retain(|&(handle, number)| {
-            let (first, end) = sectors_of(&self.host[handle].request);
+            let (first, end) = sectors_of(self.host[handle].request());
             let done = self.cache.is_durable(first, end, number);
             if done {
                 self.check_written(handle, number);
@@ -218,7 +218,7 @@ impl Disk {
         // A request that flushes and then waits for its own write does so in another list.
         self.waiting.flushed.append(&mut flushed);
         while let Some(&handle) = self.waiting.room.front() {
-            let (first, end) = sectors_of(&self.host[handle].request);
+            let (first, end) = sectors_of(self.host[handle].request());
             if !self.cache.has_room(end - first) {
                 break;
             }
@@ -231,7 +231,7 @@ impl Disk {
     /// The time since the last charge of a request is charged to a part.
     pub(super) fn charge(&mut self, handle: RequestId, part: Part) {
         let since = std::mem::replace(&mut self.since[handle.index()], self.now);
-        self.host[handle].parts.add(part, self.now.since(since).as_ns());
+        self.host[handle].parts_mut().add(part, self.now.since(since).as_ns());
     }
 
     /// The same where the arm has worked at the end of that time.
@@ -240,7 +240,7 @@ impl Disk {
         let all = self.now.since(since);
         let transfer = written.transferred.min(all).as_ns();
         let array = written.positioned.as_ns().min(all.as_ns() - transfer);
-        let parts = &mut self.host[handle].parts;
+        let parts = self.host[handle].parts_mut();
         parts.add(Part::Transfer, transfer);
         parts.add(Part::Array, array);
         parts.add(Part::Delaying, all.as_ns() - transfer - array);
@@ -248,8 +248,7 @@ impl Disk {
 
     /// The disk has done what a request asks for.
     pub(super) fn reply(&mut self, handle: RequestId) {
-        let request = &mut self.host[handle];
-        request.own = Span::from_ns(request.parts.own());
+        self.host[handle].sum_own();
         if !self.host.sends_answer(handle, self.now) {
             self.answer(handle);
         }
@@ -259,11 +258,11 @@ impl Disk {
     /// long; the last one at least has not.
     pub(super) fn reply_read(&mut self, handle: RequestId, passed: Span) {
         let request = &mut self.host[handle];
-        request.own = Span::from_ns(request.parts.own());
+        request.sum_own();
         let sector_ps = self.settings.keys.interface.link_ps_per_byte * u64::from(SECTOR_BYTES);
         let crossed = (passed.as_ns() * 1_000).checked_div(sector_ps).unwrap_or(u64::MAX);
         let crossed = u32::try_from(crossed).unwrap_or(u32::MAX);
-        let rest = request.request.sectors.saturating_sub(crossed).max(1);
+        let rest = request.request().sectors.saturating_sub(crossed).max(1);
         if !self.host.sends_rest(handle, rest, self.now) {
             self.answer(handle);
         }
@@ -275,24 +274,24 @@ impl Disk {
         self.host.answered(handle, now);
         let request = &self.host[handle];
         let answer = Answer {
-            order: request.order,
-            request: &request.request,
+            order: request.order(),
+            request: request.request(),
             stream: request.stream(),
-            first_slot: request.first_slot,
-            own: request.own,
-            parts: &request.parts,
+            first_slot: request.first_slot(),
+            own: request.own(),
+            parts: request.parts(),
         };
         self.account.answered(&answer, now);
         if self.account.is_observed() {
             let event = RequestDone {
-                order: request.order,
-                request: request.request,
+                order: request.order(),
+                request: *request.request(),
                 completion: now,
                 pages: 0,
                 fot_ns: 0,
-                queue_wait_ns: queue_wait(request.first_slot, request.request.arrival, now),
-                own_ns: request.own.as_ns(),
-                parts: request.parts,
+                queue_wait_ns: queue_wait(request.first_slot(), request.request().arrival, now),
+                own_ns: request.own().as_ns(),
+                parts: *request.parts(),
                 work: Tally::default(),
                 energy_pj: self.energy_pj[handle.index()],
             };

@@ -177,6 +177,11 @@ impl Host {
         Some(handle)
     }
 
+    /// A set of the device's own work that was charged to a request is over.
+    pub(crate) fn charge_over(&mut self, request: RequestId) {
+        self.requests[request].charges -= 1;
+    }
+
     /// Forgets a request.
     pub(crate) fn close(&mut self, request: RequestId) {
         self.requests.close(request);

@@ -21,32 +21,32 @@ pub(super) struct Ticket {
 /// A request that has arrived and whose work is not over.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pending {
-    pub(crate) request: Request,
+    pub(super) request: Request,
     /// Order of arrival.
-    pub(crate) order: u64,
-    pub(crate) first: Lpn,
+    pub(super) order: u64,
+    pub(super) first: Lpn,
     /// Page accesses, how many have been translated, which one is next in order, and which one
     /// is being translated.
-    pub(crate) pages: u32,
-    pub(crate) translated: u32,
-    pub(crate) next_page: u32,
-    pub(crate) page: u32,
+    pub(super) pages: u32,
+    pub(super) translated: u32,
+    pub(super) next_page: u32,
+    pub(super) page: u32,
     /// Sets that are not complete; translated ones only.
-    pub(crate) unfinished: u32,
+    pub(super) unfinished: u32,
     /// Sets of the device's own work that are charged to it.
-    pub(crate) charges: u32,
-    pub(crate) answered: Option<Time>,
-    pub(crate) fot: Span,
+    pub(super) charges: u32,
+    pub(super) answered: Option<Time>,
+    pub(super) fot: Span,
     /// When the first set got a slot.
-    pub(crate) first_slot: Option<Time>,
+    pub(super) first_slot: Option<Time>,
     /// When it began to wait at the head of the queue for the map cache, and how long it did.
-    pub(crate) stalled_since: Option<Time>,
-    pub(crate) stalled_ns: u64,
+    pub(super) stalled_since: Option<Time>,
+    pub(super) stalled_ns: u64,
     /// The same for a flush: of earlier writes, or of a line of the buffer.
-    pub(crate) flush_since: Option<Time>,
-    pub(crate) flush_ns: u64,
-    pub(crate) own: Span,
-    pub(crate) parts: Parts,
+    pub(super) flush_since: Option<Time>,
+    pub(super) flush_ns: u64,
+    pub(super) own: Span,
+    pub(super) parts: Parts,
     pub(super) ticket: Ticket,
     /// The next free entry.
     pub(super) link: Option<RequestId>,
@@ -85,6 +85,70 @@ impl Pending {
         }
     }
 
+    /// The request as it was issued.
+    #[inline]
+    pub(crate) const fn request(&self) -> &Request {
+        &self.request
+    }
+
+    /// Its place in the order of arrival.
+    #[inline]
+    pub(crate) const fn order(&self) -> u64 {
+        self.order
+    }
+
+    /// The first unit that it touches, and how many.
+    #[inline]
+    pub(crate) const fn first(&self) -> Lpn {
+        self.first
+    }
+
+    /// Its page accesses: the units that it touches.
+    #[inline]
+    pub(crate) const fn pages(&self) -> u32 {
+        self.pages
+    }
+
+    /// How many of them have been translated.
+    #[inline]
+    pub(crate) const fn translated(&self) -> u32 {
+        self.translated
+    }
+
+    /// The one that is being translated.
+    #[inline]
+    pub(crate) const fn page(&self) -> u32 {
+        self.page
+    }
+
+    /// One of them is being translated. Returns the unit that it touches.
+    #[inline]
+    pub(crate) const fn begin_page(&mut self, page: u32) -> Lpn {
+        self.page = page;
+        Lpn::new(self.first.get() + page)
+    }
+
+    /// It has no page access; what it waits for is a set without a command.
+    pub(crate) const fn begin_barrier(&mut self) {
+        self.unfinished = 1;
+    }
+
+    /// A set of it has a slot.
+    #[inline]
+    pub(crate) fn has_slot(&mut self, now: Time) {
+        self.first_slot.get_or_insert(now);
+    }
+
+    /// Its flash operation time: the sum of what it was, and of more.
+    pub(crate) fn add_fot(&mut self, more: Span) {
+        self.fot += more;
+    }
+
+    /// Its flash operation time is another one.
+    pub(crate) const fn set_fot(&mut self, fot: Span) {
+        self.fot = fot;
+    }
+
     /// It begins to wait for a line of the map cache, or goes on waiting.
     pub(crate) fn begin_stall(&mut self, now: Time) {
         self.stalled_since.get_or_insert(now);
@@ -96,6 +160,22 @@ impl Pending {
         if let Some(since) = self.stalled_since.take() {
             self.stalled_ns += now.since(since).as_ns();
         }
+    }
+
+    /// Whether it waits for a line of the map cache.
+    pub(crate) const fn is_stalled(&self) -> bool {
+        self.stalled_since.is_some()
+    }
+
+    /// Whether it waits for earlier writes or a line of the buffer.
+    #[inline]
+    pub(crate) const fn awaits_flush(&self) -> bool {
+        self.flush_since.is_some()
+    }
+
+    /// It begins to wait for earlier writes or a line of the buffer, or goes on waiting.
+    pub(crate) fn begin_flush_wait(&mut self, now: Time) {
+        self.flush_since.get_or_insert(now);
     }
 
     /// It no longer waits for earlier writes or a line of the buffer.
@@ -116,6 +196,40 @@ impl Pending {
             self.parts = *parts;
         }
         last
+    }
+
+    /// When the first of its sets got a slot.
+    #[inline]
+    pub(crate) const fn first_slot(&self) -> Option<Time> {
+        self.first_slot
+    }
+
+    /// Time of its sets' own commands on dies.
+    #[inline]
+    pub(crate) const fn own(&self) -> Span {
+        self.own
+    }
+
+    /// The parts of its latency, when its last set is complete.
+    #[inline]
+    pub(crate) const fn parts(&self) -> &Parts {
+        &self.parts
+    }
+
+    /// The same, to be added to: on a machine that has no command sets.
+    pub(crate) const fn parts_mut(&mut self) -> &mut Parts {
+        &mut self.parts
+    }
+
+    /// Its own time is what its parts say.
+    pub(crate) fn sum_own(&mut self) {
+        self.own = Span::from_ns(self.parts.own());
+    }
+
+    /// When it was answered, if nothing is charged to it any more.
+    #[inline]
+    pub(crate) fn over(&self) -> Option<Time> {
+        self.answered.filter(|_| self.charges == 0)
     }
 
     /// A unit that it touches.

@@ -4,7 +4,10 @@ use super::Teller;
 use crate::ftl::page_map::Owner;
 use crate::ftl::{Copied, Erased};
 use crate::handle::SetId;
-use crate::observe::{BlockErased, Contents, Observer, UnitAtStart, UnitProgrammed, UnitTrimmed};
+use crate::observe::{
+    BlockErased, Contents, Observer, UnitAtStart, UnitBuffered, UnitChange, UnitProgrammed,
+    UnitTrimmed,
+};
 use flashyard_core::units::{BlockId, MapPage, Ppn};
 
 impl Teller<'_> {
@@ -38,14 +41,15 @@ impl Teller<'_> {
         let current = !state.is_superseded();
         let old = if current { self.ftl.locate(state.lpn()) } else { None };
         let (ppn, lpn) = (state.ppn().expect("a program has a page"), state.lpn());
-        self.tell_unit(set, ppn, Contents::Data(lpn.get()), (current, old, None));
+        let version = Some(self.ledger.sets.number(set));
+        self.tell_unit(set, ppn, (Contents::Data(lpn.get()), version), (current, old, None));
     }
 
     /// A map page is on flash, and is about to be committed.
     #[cold]
     pub(crate) fn tell_map_written(&mut self, set: SetId, page: MapPage, ppn: Ppn) {
         let old = self.ftl.locate_map(page);
-        self.tell_unit(set, ppn, Contents::Map(page.get()), (true, old, None));
+        self.tell_unit(set, ppn, (Contents::Map(page.get()), None), (true, old, None));
     }
 
     /// A unit has been copied.
@@ -54,16 +58,16 @@ impl Teller<'_> {
         let of_map = || Contents::Map(self.ledger.sets[set].map_page().get());
         let contents = copy.lpn.map_or_else(of_map, |lpn| Contents::Data(lpn.get()));
         let old = copy.current.then_some(copy.from);
-        self.tell_unit(set, copy.to, contents, (copy.current, old, Some(copy.from)));
+        self.tell_unit(set, copy.to, (contents, None), (copy.current, old, Some(copy.from)));
     }
 
-    /// A unit has been programmed; the last argument is whether it counts, which unit is stale
-    /// from now on, and the source of a copy.
+    /// A unit has been programmed, with these contents of that version; the last argument is
+    /// whether it counts, which unit is stale from now on, and the source of a copy.
     fn tell_unit(
         &mut self,
         set: SetId,
         ppn: Ppn,
-        contents: Contents,
+        (contents, version): (Contents, Option<u64>),
         (current, old, from): (bool, Option<Ppn>, Option<Ppn>),
     ) {
         let state = &self.ledger.sets[set];
@@ -71,6 +75,7 @@ impl Teller<'_> {
             at: self.ledger.now,
             ppn: ppn.get(),
             contents,
+            version,
             current,
             old: old.filter(|old| *old != ppn).map(Ppn::get),
             from: from.map(Ppn::get),
@@ -81,15 +86,46 @@ impl Teller<'_> {
         self.ledger.account.tell(&event);
     }
 
+    /// A request is about to change a unit.
+    #[cold]
+    pub(crate) fn tell_change(&mut self, set: SetId) {
+        let state = &self.ledger.sets[set];
+        let Some(request) = self.ledger.sets.order_of(set) else { return };
+        let event = UnitChange {
+            at: self.ledger.now,
+            lpn: state.lpn().get(),
+            version: self.ledger.sets.number(set),
+            request,
+            trims: state.trims(),
+        };
+        self.ledger.account.tell(&event);
+    }
+
+    /// A write has put its unit into the write buffer; where a trim has come before, it has not.
+    #[cold]
+    pub(crate) fn tell_buffered(&mut self, set: SetId) {
+        let state = &self.ledger.sets[set];
+        if state.is_superseded() {
+            return;
+        }
+        let event = UnitBuffered {
+            at: self.ledger.now,
+            lpn: state.lpn().get(),
+            version: self.ledger.sets.number(set),
+            request: self.ledger.sets.order_of(set),
+        };
+        self.ledger.account.tell(&event);
+    }
+
     /// A logical unit is about to be forgotten.
     #[cold]
     pub(crate) fn tell_trimmed(&mut self, set: SetId) {
         let state = &self.ledger.sets[set];
-        let Some(ppn) = self.ftl.locate(state.lpn()) else { return };
+        let ppn = self.ftl.locate(state.lpn()).map(Ppn::get);
         let event = UnitTrimmed {
             at: self.ledger.now,
             lpn: state.lpn().get(),
-            ppn: ppn.get(),
+            ppn,
             request: self.ledger.sets.order_of(set),
         };
         self.ledger.account.tell(&event);

@@ -81,6 +81,12 @@ impl Settings {
         keys.acknowledge == Acknowledge::Program || (keys.volatile && flags.has(Flags::FUA))
     }
 
+    /// Whether what a request with these flags writes outlives a loss of power when it is answered:
+    /// there is no volatile write buffer, or the answer comes behind the program.
+    pub(crate) fn answers_durably(&self, flags: Flags) -> bool {
+        self.buffer_units == 0 || self.keeps_writes() || self.is_durable(flags)
+    }
+
     /// Whether there is a write buffer whose contents outlive a loss of power, as what is on flash
     /// does.
     pub(crate) const fn keeps_writes(&self) -> bool {
