@@ -77,6 +77,7 @@ class Plan:
         self,
         requests: bool,
         commands: bool,
+        cuts: int,
         check: bool,
         command: Sequence[str],
         progress: Optional[_Progress],
@@ -131,6 +132,8 @@ class Outcome:
     def commands(self) -> Optional[Table]: ...
     @property
     def series(self) -> Optional[Table]: ...
+    @property
+    def cuts(self) -> Optional[Table]: ...
 
 @final
 class Sweep:

@@ -99,6 +99,8 @@ class Result:
         self.commands: Optional[_core.Table] = outcome.commands
         #: The time series, a row a bin, where it was asked for: an Arrow table.
         self.series: Optional[_core.Table] = outcome.series
+        #: What each power cut would lose, a row a cut, where it was asked for: an Arrow table.
+        self.cuts: Optional[_core.Table] = outcome.cuts
         #: The device, the workload (none of a session) and the seed (none where none is used).
         self.device = device
         self.workload = workload
@@ -205,13 +207,14 @@ def _progress(
         bar.refresh()
 
 
-def _command(device: Device, workload: Workload, seed: Optional[int]) -> list[str]:
+def _command(device: Device, workload: Workload, seed: Optional[int], cuts: int) -> list[str]:
     """The arguments of ``flashyard`` that do the same; none where it cannot."""
     if not (device._is_named() and workload._is_named()):
         return []
     settings = [f"--set={setting}" for setting in (*device._settings, *workload._settings)]
     seeds = [] if seed is None else [f"--seed={seed}"]
-    return ["run", device.name, workload.name, *settings, *seeds, "--json"]
+    power = [f"--cuts={cuts}"] if cuts else []
+    return ["run", device.name, workload.name, *settings, *seeds, *power, "--json"]
 
 
 def run(
@@ -222,6 +225,7 @@ def run(
     log: bool = False,
     commands: bool = False,
     series_ms: Optional[float] = None,
+    cuts: int = 0,
     progress: Union[None, bool, Progress] = None,
     check: bool = False,
     memory_mib: Optional[int] = None,
@@ -242,6 +246,9 @@ def run(
         Whether ``result.commands`` has a row for each flash command.
     series_ms
         The width of the bins of ``result.series`` in milliseconds.
+    cuts
+        How many power cuts are looked at: ``result.cuts`` has a row for each, with what it would
+        lose (docs/POWER.md). The run itself is not cut.
     progress
         ``True`` for a bar of tqdm where it is installed, or what is called with the share that is
         over (0 to 1, or ``None``), the number of requests, and what is done.
@@ -273,7 +280,8 @@ def run(
         what._name, what._text, what._requests, what._settings, seed, memory_mib
     )
     with _progress(progress, f"{what.name} on {on.name}") as told:
-        outcome = plan.run(log, commands, check, _command(on, what, seed), told)
+        command = _command(on, what, seed, cuts)
+        outcome = plan.run(log, commands, cuts, check, command, told)
     used = (1 if seed is None else seed) if plan.has_seed else None
     return Result(outcome, on, what, used)
 

@@ -3,6 +3,7 @@
 use crate::errors::failed;
 use crate::plan::table;
 use crate::table::{ArrowRows, Table, Texts};
+use flashyard_run::cuts::rows::{FIELDS, row};
 use flashyard_run::headline;
 use flashyard_run::logs::{Rows, series};
 use flashyard_run::plan::Plan;
@@ -31,6 +32,8 @@ pub(crate) struct Outcome {
     commands: Option<Table>,
     /// The time series.
     series: Option<Table>,
+    /// What each power cut would lose.
+    cuts: Option<Table>,
 }
 
 /// The text of a JSON contract.
@@ -54,7 +57,13 @@ impl Outcome {
         commands: Option<Shared<ArrowRows>>,
     ) -> PyResult<Self> {
         let json = text(&found.object(plan))?;
-        Self::of_report(json, &found.report, requests, commands)
+        let outcome = Self::of_report(json, &found.report, requests, commands)?;
+        let cuts = found.cuts.map(|cuts| {
+            let mut rows = ArrowRows::new(&FIELDS, Texts::Few);
+            cuts.cuts.iter().for_each(|cut| rows.row(row(cut)));
+            rows.finish().map_err(failed)
+        });
+        Ok(Self { cuts: cuts.transpose()?, ..outcome })
     }
 
     /// The same of a report.
@@ -76,6 +85,7 @@ impl Outcome {
             requests: requests.map(table).transpose()?,
             commands: commands.map(table).transpose()?,
             series: series_of(report)?,
+            cuts: None,
         })
     }
 }

@@ -117,13 +117,14 @@ impl Plan {
         rows(device, Some(&device.defaults()), |section| device.has_section(section))
     }
 
-    /// Runs it. `requests` and `commands` say whether these logs are kept; `command` are the
-    /// arguments of `flashyard` that do the same, for the provenance.
+    /// Runs it. `requests` and `commands` say whether these logs are kept, `cuts` how many power
+    /// cuts are looked at; `command` are the arguments of `flashyard` that do the same, for the provenance.
     fn run(
         &self,
         py: Python<'_>,
         requests: bool,
         commands: bool,
+        cuts: u32,
         check: bool,
         command: Vec<String>,
         progress: Option<Py<PyAny>>,
@@ -135,10 +136,10 @@ impl Plan {
             return Err(wrong("commands: a disk has no flash commands; leave it out"));
         }
         let mut outcome = away(py, progress, |teller| {
-            let need = self.planned.need(&self.settings, check);
+            let need = self.planned.need(&self.settings, check).with_cuts(cuts);
             need.check()?;
             let progress = Box::new(teller);
-            let options = Options { check, observers, progress, save: None };
+            let options = Options { check, observers, cuts, progress, save: None };
             flashyard_run::simulate::simulate(&self.planned, &self.settings, options)
         })?;
         outcome.provenance.command = command;

@@ -282,6 +282,11 @@ pub(crate) struct RunArgs {
     /// `metrics.power_us` also power.csv (a row for each sample of the power meter).
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub(crate) out: Option<PathBuf>,
+    /// Says what each of N power cuts, at random instants of the run, would lose (docs/POWER.md):
+    /// units of answered writes, torn writes, trims undone, broken promises. The run itself is not
+    /// cut. With --out also writes cuts.csv, a row for each cut.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = OUTPUT)]
+    pub(crate) cuts: Option<u32>,
     /// Saves the state of the device at the end of the run, for --restore.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) save: Option<PathBuf>,

@@ -7,7 +7,7 @@ use crate::output::parquet::{self, Note, is_parquet};
 use crate::output::state;
 use crate::output::timeline::TimelineLogger;
 use crate::output::unfinished::Folder;
-use crate::output::{WholeFile, print, remark, series, summary::summary};
+use crate::output::{WholeFile, cuts, print, remark, series, summary::summary};
 use crate::progress::Progress;
 use crate::report::{self, block_map::BlockMap};
 use anyhow::{Context, Result};
@@ -65,6 +65,7 @@ pub(crate) fn run(args: &RunArgs, own: &OwnParts) -> Result<()> {
         let page = report::run::Run {
             inputs: &inputs,
             report: &outcome.report,
+            cuts: outcome.cuts.as_ref(),
             object: &object,
             series: plotted.ok_or_else(|| no_series(args)),
             map: map.map(|map| map.take()),
@@ -82,13 +83,16 @@ pub(crate) fn run(args: &RunArgs, own: &OwnParts) -> Result<()> {
     files.into_iter().try_for_each(WholeFile::finish)?;
     if let Some(path) = &args.out {
         let has_power = !settings.keys.metrics.power_us.is_zero();
-        remove_others(path, has_power, outcome.report.series.is_some())?;
+        let has_series = outcome.report.series.is_some();
+        remove_others(path, [has_power, has_series, outcome.cuts.is_some()])?;
     }
     folder.into_iter().for_each(Folder::keep);
     if args.json {
         print(&text)?;
     } else {
-        print(&summary(&inputs, &outcome.report))?;
+        let cuts = outcome.cuts.iter().flat_map(cuts::lines).collect::<Vec<_>>().join("\n");
+        let cuts = if cuts.is_empty() { cuts } else { format!("\n{cuts}\n") };
+        print(&(summary(&inputs, &outcome.report) + &cuts))?;
         outcome.provenance.changes.iter().for_each(|what| remark(&format!("workload: {what}")));
     }
     remark(&pace(&inputs, &outcome.report, seconds));
@@ -111,6 +115,7 @@ fn simulated(
     let options = Options {
         check: args.input.check,
         observers,
+        cuts: args.cuts.unwrap_or(0),
         progress: progress.begin(0),
         save: args.save.is_some().then_some(&mut saver),
     };
@@ -140,14 +145,15 @@ fn wanted(args: &RunArgs, own: &OwnParts) -> Result<Wanted> {
     let mut settings = inputs.settings()?;
     let has_series = keep_series(args, &mut settings);
     inputs.changes().iter().for_each(|change| remark(&format!("note: {change}")));
-    if let Some(what) = inputs.need(&settings, args.input.check).check()? {
+    let need = inputs.need(&settings, args.input.check).with_cuts(args.cuts.unwrap_or(0));
+    if let Some(what) = need.check()? {
         remark(&format!("note: {what}"));
     }
     Ok(Wanted { inputs, settings, whole, has_series })
 }
 
 /// The files in the folder of `--out` that are written when the run is over: the results as JSON,
-/// the time series, the report.
+/// the time series, the cuts, the report.
 fn in_folder(
     folder: &Path,
     text: &str,
@@ -156,13 +162,19 @@ fn in_folder(
 ) -> Result<Vec<WholeFile>> {
     let mut files = vec![WholeFile::of(&folder.join("summary.json"), text)?];
     files.extend(series_files(folder, page.report, notes)?);
+    if let Some(made) = page.cuts {
+        files.push(cuts::write(&folder.join("cuts.csv"), made)?);
+        if PARQUET.here {
+            files.push(cuts::write_parquet(&folder.join("cuts.parquet"), made, notes)?);
+        }
+    }
     let results = report::run::results(page.object);
     files.extend(page.page().write(folder, "run", &results)?);
     Ok(files)
 }
 
 /// Removes what an earlier run has left in the folder and this one does not write.
-fn remove_others(folder: &Path, has_power: bool, has_series: bool) -> Result<()> {
+fn remove_others(folder: &Path, [has_power, has_series, has_cuts]: [bool; 3]) -> Result<()> {
     let optional = [
         (REPORT.here, "report.html"),
         (PARQUET.here, "requests.parquet"),
@@ -170,6 +182,8 @@ fn remove_others(folder: &Path, has_power: bool, has_series: bool) -> Result<()>
         (has_power && PARQUET.here, "power.parquet"),
         (has_series, "series.csv"),
         (has_series && PARQUET.here, "series.parquet"),
+        (has_cuts, "cuts.csv"),
+        (has_cuts && PARQUET.here, "cuts.parquet"),
     ];
     let others = optional.iter().filter(|(written, _)| !written);
     for path in others.map(|(_, name)| folder.join(name)) {

@@ -36,6 +36,7 @@
 //! ```
 
 pub mod contract;
+pub mod cuts;
 pub mod device;
 pub mod error;
 pub mod experiment;

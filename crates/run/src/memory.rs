@@ -9,10 +9,11 @@
 //! Memory that was promised may still be refused or taken back where the system promises more than
 //! it has; so what counts is what a device uses at the start, not only what may be allocated.
 
+use crate::cuts::Oracle;
 use crate::error::wrong;
 use anyhow::Result;
 use flashyard_sim::config::Settings;
-use flashyard_sim::footprint::Footprint;
+use flashyard_sim::footprint::{Footprint, Part};
 use std::path::{Path, PathBuf};
 
 /// Bytes that the program takes beside its device.
@@ -74,6 +75,8 @@ pub struct Need<'a> {
     pub settings: &'a Settings,
     /// Whether it is checked while it runs.
     pub checked: bool,
+    /// Whether its run is watched for power cuts.
+    pub cut: bool,
     /// Whether it comes from a file, and so may have been written.
     pub restored: bool,
     /// The memory that the user gives it, in MiB, in place of what is free.
@@ -81,8 +84,19 @@ pub struct Need<'a> {
 }
 
 impl Need<'_> {
+    /// The same of a run that is watched for so many power cuts.
+    #[must_use]
+    pub const fn with_cuts(self, cuts: u32) -> Self {
+        Self { cut: cuts > 0, ..self }
+    }
+
     fn footprint(&self) -> Footprint {
         let mut footprint = self.settings.footprint(self.checked);
+        if self.cut {
+            let (what, bytes) = ("power cuts", Oracle::bytes(self.settings));
+            let remedy = "leave the power cuts out";
+            footprint.parts.push(Part { what, bytes, at_once: false, remedy });
+        }
         footprint.parts.iter_mut().for_each(|part| part.at_once |= self.restored);
         footprint
     }

@@ -452,6 +452,7 @@ impl Plan {
             device: &self.device_name,
             settings,
             checked,
+            cut: false,
             restored: self.restore.is_some() || self.image.is_some(),
             given_mib: self.memory_mib,
         }

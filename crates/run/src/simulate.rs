@@ -1,6 +1,7 @@
 //! One simulation: the phases of an experiment on a device.
 
 use crate::contract::{self, Provenance};
+use crate::cuts::{Cuts, Oracle};
 use crate::error::{workload_error, wrong};
 use crate::experiment::{Experiment, Origin, PhasePlan, Source};
 use crate::hash;
@@ -34,6 +35,8 @@ pub struct Outcome {
     pub provenance: Provenance,
     /// The names of the streams of each phase.
     pub streams: Vec<Vec<String>>,
+    /// What power cuts would lose, if that was asked.
+    pub cuts: Option<Cuts>,
 }
 
 /// Takes the device when the last phase is over.
@@ -45,6 +48,8 @@ pub struct Options<'a> {
     pub check: bool,
     /// Who is told of events.
     pub observers: Vec<Box<dyn Observer>>,
+    /// How many power cuts are looked at; 0 for none.
+    pub cuts: u32,
     /// Who hears how far the run is.
     pub progress: Box<dyn Listener>,
     /// Takes the device at the end, to save it.
@@ -53,7 +58,7 @@ pub struct Options<'a> {
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Self { check: false, observers: Vec::new(), progress: Box::new(()), save: None }
+        Self { check: false, observers: Vec::new(), cuts: 0, progress: Box::new(()), save: None }
     }
 }
 
@@ -66,7 +71,11 @@ impl fmt::Debug for Options<'_> {
 impl Outcome {
     /// The run as the JSON contract has it (`flashyard run --json`; docs/JSON.md).
     pub fn object(&self, plan: &Plan) -> serde_json::Value {
-        contract::object(plan, &self.provenance, &self.report)
+        let mut object = contract::object(plan, &self.provenance, &self.report);
+        if let Some(cuts) = &self.cuts {
+            object["power_cuts"] = serde_json::json!(cuts.losses());
+        }
+        object
     }
 
     /// Every figure that tables have, by name (docs/SWEEPS.md): `read.p99_us`, `iops`, `wa`. None
@@ -80,7 +89,7 @@ impl Plan {
     /// Runs it, if the device fits the memory.
     pub fn run(&self, options: Options<'_>) -> Result<Outcome> {
         let settings = self.settings()?;
-        self.need(&settings, options.check).check()?;
+        self.need(&settings, options.check).with_cuts(options.cuts).check()?;
         simulate(self, &settings, options)
     }
 
@@ -109,11 +118,16 @@ impl Plan {
 
 /// One simulation of a plan, with the settings of its device.
 pub fn simulate(inputs: &Plan, settings: &Settings, options: Options<'_>) -> Result<Outcome> {
-    let Options { check, observers, progress: mut part, save } = options;
+    let Options { check, mut observers, cuts, progress: mut part, save } = options;
     let experiment = inputs.experiment();
     if settings.keys.is_disk() {
         check_disk(inputs, save.is_some())?;
     }
+    let oracle = (cuts > 0).then(|| Oracle::new(settings, cuts, inputs.seed().unwrap_or_default()));
+    let oracle = oracle.transpose()?.map(|(oracle, observer)| {
+        observers.push(observer);
+        oracle
+    });
     let (mut device, state_sha256) = match (&inputs.image, &inputs.restore) {
         (Some(image), _) => (Drive::Flash(Box::new(image.restore(settings)?)), None),
         (None, None) => (build(settings, &mut *part), None),
@@ -150,7 +164,8 @@ pub fn simulate(inputs: &Plan, settings: &Settings, options: Options<'_>) -> Res
         changes: streams.changes,
         state_sha256,
     };
-    Ok(Outcome { report, provenance, streams: streams.names })
+    let cuts = oracle.map(|oracle| oracle.finish());
+    Ok(Outcome { report, provenance, streams: streams.names, cuts })
 }
 
 /// Returns the device in its initial state, or after the workload of `prepare`, which is not

@@ -1,6 +1,7 @@
 //! Printing and writing results.
 
 pub(crate) mod columnar;
+pub(crate) mod cuts;
 pub(crate) mod log;
 pub(crate) mod parquet;
 pub(crate) mod series;

@@ -229,7 +229,8 @@ impl Observer for MapObserver {
     }
 
     fn unit_trimmed(&mut self, event: &UnitTrimmed) {
-        let rest = [event.ppn.into(), event.lpn.into(), order(event.request)];
+        let Some(ppn) = event.ppn else { return };
+        let rest = [ppn.into(), event.lpn.into(), order(event.request)];
         self.0.get().step(TRIM, event.at, &rest);
     }
 

@@ -7,6 +7,7 @@ use super::words::{self, spaced};
 use super::{Absent, Page, Section, Table};
 use crate::output::summary::latency::{FEW, percentile};
 use flashyard_core::request::RequestOp;
+use flashyard_run::cuts::{Cut, Cuts};
 use flashyard_run::plan::Plan;
 use flashyard_run::{units, verdict};
 use flashyard_sim::metrics::parts::{Part, Parts};
@@ -24,6 +25,8 @@ const STEPS: usize = 600;
 pub(crate) struct Run<'a> {
     pub(crate) inputs: &'a Plan,
     pub(crate) report: &'a Report,
+    /// What power cuts would lose, if that was asked.
+    pub(crate) cuts: Option<&'a Cuts>,
     /// The JSON object of the run.
     pub(crate) object: &'a Value,
     /// The time series, or why there is none.
@@ -66,6 +69,7 @@ impl Run<'_> {
         self.resources(&mut page);
         self.writes(&mut page);
         self.energy(&mut page);
+        self.power_cuts(&mut page);
         page
     }
 
@@ -143,6 +147,30 @@ impl Run<'_> {
         page.add(&mut section, "Write amplification by cause", amplification(self.report));
         page.add(&mut section, "Wear", wear(self.report));
         page.push(section);
+    }
+
+    fn power_cuts(&self, page: &mut Page) {
+        let Some(cuts) = self.cuts.filter(|cuts| !cuts.cuts.is_empty()) else { return };
+        let joined = cuts.cuts.chunks(cuts.cuts.len().div_ceil(STEPS));
+        let line = |name: &str, of: fn(&[Cut]) -> f64| Line {
+            name: name.to_string(),
+            points: joined.clone().map(|some| (some[0].at.as_ns(), Some(of(some)))).collect(),
+        };
+        let mean = |some: &[Cut]| {
+            some.iter().map(|cut| f64::from(cut.units)).sum::<f64>() / some.len() as f64
+        };
+        let most =
+            |some: &[Cut]| f64::from(some.iter().map(|cut| cut.units).max().unwrap_or_default());
+        let kind = Kind::Lines {
+            x: Axis::new("time", "ns"),
+            y: Axis::new("units lost", ""),
+            step: true,
+            series: vec![line("mean", mean), line("greatest", most)],
+        };
+        let note = "Units of answered writes that a power cut at that time would lose.";
+        let plot = Plot::new("power-cuts", "Units lost by a power cut over time", note, kind);
+        let title = "Power cuts".to_string();
+        page.push(Section { title, plots: vec![plot], ..Section::default() });
     }
 
     fn energy(&self, page: &mut Page) {

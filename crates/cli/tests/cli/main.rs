@@ -9,6 +9,7 @@ mod compare;
 mod complete;
 mod contract;
 mod convert;
+mod cuts;
 mod determinism;
 mod disk;
 mod documents;

@@ -132,7 +132,8 @@ pub fn explain(
     let clock = Shared::new(Vec::new());
     let observer = Box::new(Clock(clock.clone()));
     let observers: Vec<Box<dyn Observer>> = vec![observer];
-    let options = Options { check, observers, progress: progress.begin(0), save: None };
+    let meter = progress.begin(0);
+    let options = Options { check, observers, progress: meter, ..Options::default() };
     let outcome = simulate(inputs, settings, options)?;
     let phases = &outcome.report.phases;
     let phases = &phases[phases.len() - inputs.experiment().phases.len()..];

@@ -1,0 +1,80 @@
+//! Power cuts: on the screen, and as files.
+
+use super::WholeFile;
+use super::parquet::{Note, Table};
+use super::style;
+use super::text::{line, marked_line};
+use anyhow::{Context, Result};
+use flashyard_run::cuts::rows::{FIELDS, row};
+use flashyard_run::cuts::{Cuts, Promise, Rule, Spread};
+use flashyard_run::units::{count, percent, size, time};
+use std::path::Path;
+
+/// Broken promises that the screen names.
+const NAMED: usize = 3;
+
+/// Lines on what the cuts would lose.
+pub(crate) fn lines(cuts: &Cuts) -> Vec<String> {
+    let losses = cuts.losses();
+    let harmless = losses.harmless_share.unwrap_or_default();
+    let mut said =
+        format!("{} cuts, {} without a loss", count(losses.cuts), percent(harmless, 1.0));
+    let spread = |of: Spread, word: &str| {
+        let Spread { p50, p99, most } = of;
+        format!("; {word} p50 {}, p99 {}, most {}", count(p50), count(p99), count(most))
+    };
+    said += &spread(losses.lost_units, "units lost");
+    if losses.lost_units.most > 0 {
+        let (most, age) = (losses.lost_bytes.most, losses.oldest_ns.most as f64);
+        said += &format!(" ({}, the oldest answered {} before)", size(most), time(age));
+    }
+    for (of, word) in [(losses.torn_requests, "torn writes"), (losses.trims_undone, "trims undone")]
+    {
+        if of.most > 0 {
+            said += &spread(of, word);
+        }
+    }
+    let mut lines = vec![line("power cuts", &said)];
+    if losses.broken.is_empty() {
+        lines.push(line("promises", "no cut breaks one"));
+    } else {
+        let broken = count(losses.breaking);
+        let named: Vec<String> = losses.broken.iter().take(NAMED).map(promise).collect();
+        let said = format!("{broken} cuts break one: {}", named.join("; "));
+        lines.push(style::marked(&marked_line("promises", "! ", &said)));
+    }
+    lines
+}
+
+/// A broken promise in words.
+fn promise(broken: &Promise) -> String {
+    let Promise { at_ns, request, unit, version, rule } = *broken;
+    let who = request.map_or_else(String::new, |request| format!(" of request {request}"));
+    let why = match rule {
+        Rule::Durable => "its answer says that it is kept",
+        Rule::Flush => "a flush behind it was answered",
+        Rule::Erased => "its only contents on flash were erased",
+    };
+    format!("from {} on version {version} of unit {unit}{who} ({why})", time(at_ns as f64))
+}
+
+/// The cuts as a CSV file at `path`, whose name it has yet to get.
+pub(crate) fn write(path: &Path, cuts: &Cuts) -> Result<WholeFile> {
+    let names = FIELDS.map(|field| field.name);
+    let mut text = names.join(",") + "\n";
+    for cut in &cuts.cuts {
+        let cells: Vec<String> = row(cut).iter().map(ToString::to_string).collect();
+        text += &(cells.join(",") + "\n");
+    }
+    WholeFile::of(path, &text)
+}
+
+/// The same rows and columns as a Parquet file.
+pub(crate) fn write_parquet(path: &Path, cuts: &Cuts, notes: &[Note]) -> Result<WholeFile> {
+    let say = || format!("{}: cannot be written", path.display());
+    let mut table = Table::new(path, &FIELDS)?;
+    for cut in &cuts.cuts {
+        table.push(row(cut)).with_context(say)?;
+    }
+    table.finish(notes).with_context(say)
+}
