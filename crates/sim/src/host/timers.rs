@@ -31,6 +31,10 @@ pub(crate) enum Timer {
     Sought(SetId),
     /// The rate limit of this stream lets a request be fetched.
     Credit(u32),
+    /// The thread of a stream has submitted a request.
+    Submitted(RequestId),
+    /// It has reaped the answer of one.
+    Reaped(RequestId),
     /// A program or erase of this die may be suspended from now on.
     Suspendable(DieId),
 }
