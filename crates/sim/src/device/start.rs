@@ -144,7 +144,9 @@ impl Device {
                 let blocks = device.ftl.blocks();
                 let block = ppn.map(|ppn| device.settings.geometry.block_of(ppn));
                 let erases = block.map_or(0, |block| blocks.erase_counts()[block.index()]);
-                slowest = slowest.max(device.flash.sense(die, stage, ppn, codewords, erases));
+                let read = device.sets[set].origin().filter(|_| stage == Stage::Read);
+                let kind = (stage, read.map(|read| (read.order, read.page)));
+                slowest = slowest.max(device.flash.sense(die, kind, ppn, codewords, erases));
             }
         });
         slowest
