@@ -234,6 +234,9 @@ impl Words<'_> {
             Part::Firmware if self.0.keys.firmware.stall_units > 0 => {
                 "in firmware, which may have been in a stall"
             }
+            Part::Flush if !self.0.keys.buffer.release_us.is_zero() => {
+                "for room in the write buffer, whose lines become usable one after another"
+            }
             Part::Bus
                 if self.0.keys.energy.max_active_dies > 0 || self.0.keys.energy.budget_mw > 0 =>
             {

@@ -38,6 +38,7 @@ impl Device {
                 Timer::Answer(handle) => self.answer(handle),
                 Timer::Buffer(set) => self.access_over(set),
                 Timer::Linked(set) => self.link_over(set),
+                Timer::Usable => self.write_buffer_mut().line_usable(),
                 Timer::Quiet => self.write_buffer_mut().quiet_over(),
                 // Whoever looks at ports looks again; the others are the host's own.
                 Timer::Port | Timer::Dispatched | Timer::Credit(_) | Timer::Reaped(_) => {}

@@ -23,6 +23,8 @@ pub(crate) enum Timer {
     Dispatched,
     /// A port of the write buffer is free, after a put that no command set waits for.
     Port,
+    /// A line of the write buffer that a program has freed has become usable.
+    Usable,
     /// The device may have been idle for as long as the write buffer waits.
     Quiet,
     /// A victim of this plane has been found.
