@@ -136,9 +136,9 @@ keys! {
                 "geometry.page_bytes=16384", "ftl.mapping_unit_bytes=4096", "nand.read_part_us=30",
             ],
         },
-        /// Share of host reads whose page ends early: what they need is in a page register, a row or
-        /// a cache that holds it already. The draw depends on the number of the request and the
-        /// page of it alone. The die takes the read, which waits as any other one.
+        /// Share of the pages of host reads that end early: what they need is in a page register, a
+        /// row or a cache that holds it already. The draw depends on the number of the request and
+        /// its page there alone. The die takes the read, which waits as any other one.
         read_early_percent: Ppm = Ppm::ZERO => {
             kind: Kind::percent(0, 1_000_000),
             source: "assumed: every read senses its page",

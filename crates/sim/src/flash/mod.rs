@@ -248,8 +248,8 @@ impl Flash {
 
     /// Typical time to sense a page of the read that a die has taken, which needs so many codewords
     /// of it; `read` is the number of the request of a host read and the page there. Draws whether
-    /// that ends early and, if it does not, how often the page is sensed again, whose block has been
-    /// erased so often; one that was never written is decoded at once.
+    /// that ends early and, if it does not, how often the page is sensed again, whose block has
+    /// been erased so often; one that was never written is decoded at once.
     #[cold]
     pub(crate) fn sense(
         &mut self,

@@ -116,8 +116,8 @@ impl Host {
         Some(firmware.serve(handle, &self.requests[handle], at))
     }
 
-    /// A request has come over the link. Returns whether a core takes time for it, or a stall of the
-    /// firmware holds it; [`Timer::Served`] or [`Timer::Enter`] then says when that is over.
+    /// A request has come over the link. Returns whether a core takes time for it, or a stall of
+    /// the firmware holds it; [`Timer::Served`] or [`Timer::Enter`] then says when that is over.
     #[inline]
     fn takes_core(&mut self, handle: RequestId, now: Time) -> bool {
         if let Some(until) = self.held_until(handle, now) {

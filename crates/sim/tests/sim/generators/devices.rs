@@ -103,7 +103,20 @@ pub fn case(family: Family, seed: u64) -> (Settings, Vec<Request>) {
         let (settings, requests) = case(random.pick(&of), seed);
         return (with_joined(&mut random, settings.keys), requests);
     }
-    let kind = match family {
+    let mut settings = random_settings(&mut random, kind_of(family, seed));
+    if family == Family::Worn {
+        settings.keys.nand.endurance_cycles = random.pick(&[2, 3, 4, 10, 30]);
+    }
+    let requests = random_requests(&mut random, &settings);
+    if family == Family::Any {
+        settings = with_power(&mut random, &settings);
+    }
+    (settings, requests)
+}
+
+/// What a family that has parts of its own is drawn from.
+fn kind_of(family: Family, seed: u64) -> Kind {
+    match family {
         Family::Any if seed.is_multiple_of(3) => Kind::Buffered,
         Family::Any | Family::Worn => Kind::Plain,
         Family::LogBlocks => Kind::LogBlocks,
@@ -119,16 +132,7 @@ pub fn case(family: Family, seed: u64) -> (Settings, Vec<Request>) {
         | Family::Superblocks => {
             unreachable!("another family with these parts")
         }
-    };
-    let mut settings = random_settings(&mut random, kind);
-    if family == Family::Worn {
-        settings.keys.nand.endurance_cycles = random.pick(&[2, 3, 4, 10, 30]);
     }
-    let requests = random_requests(&mut random, &settings);
-    if family == Family::Any {
-        settings = with_power(&mut random, &settings);
-    }
-    (settings, requests)
 }
 
 /// A device that works in idle times, a number of blocks in each period.
