@@ -176,6 +176,7 @@ _PARTS: dict[str, tuple[str, str, str]] = {
     "die_program": ("die programs", _figure.ORANGE, "////"),
     "die_erase": ("die erases", _figure.PURPLE, "oo"),
     "die_gc": ("garbage collection", _figure.VERMILLION, "xxxx"),
+    "die_fold": ("folding", _figure.ORANGE, "xxxx"),
     "bus": ("waits for channel", _figure.BLUE, "--||"),
     "array": ("flash array", _figure.BLUE, ""),
     "retry": ("read retries", _figure.ORANGE, ""),
@@ -534,6 +535,7 @@ _PURPOSES = {
     "map_gc": ("map gc", _figure.ORANGE),
     "wear": ("wear", _figure.BLACK),
     "merge": ("merge", _figure.SKY),
+    "fold": ("fold", _figure.YELLOW),
 }
 
 _OPS = ("read", "program", "erase")

@@ -45,11 +45,13 @@ pub enum Purpose {
     Wear,
     /// Valid data moved by the merges of a translation layer with log blocks, and their erases.
     Merge,
+    /// Valid data moved out of a block that is used with one bit a cell, and the erase.
+    Fold,
 }
 
 impl Purpose {
     /// Every purpose, in the order of their numbers.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Host,
         Self::MapFetch,
         Self::MapWriteback,
@@ -57,6 +59,7 @@ impl Purpose {
         Self::MapGc,
         Self::Wear,
         Self::Merge,
+        Self::Fold,
     ];
 
     /// The word reports use.
@@ -69,13 +72,19 @@ impl Purpose {
             Self::MapGc => "map_gc",
             Self::Wear => "wear",
             Self::Merge => "merge",
+            Self::Fold => "fold",
         }
     }
 
-    /// Whether garbage collection or a merge issued the command.
+    /// Whether few devices do it, so that reports of others leave it out.
+    pub const fn is_rare(self) -> bool {
+        matches!(self, Self::Fold)
+    }
+
+    /// Whether garbage collection, a merge or the folding of a block issued the command.
     #[inline]
     pub const fn is_gc(self) -> bool {
-        matches!(self, Self::Gc | Self::MapGc | Self::Wear | Self::Merge)
+        matches!(self, Self::Gc | Self::MapGc | Self::Wear | Self::Merge | Self::Fold)
     }
 }
 
@@ -86,7 +95,8 @@ pub enum StreamId {
     Map,
     /// The write buffer, whose units are flushed.
     Flush,
-    /// Garbage collection, with the map pages that it moves or rewrites, wear levelling, merges.
+    /// Garbage collection, with the map pages that it moves or rewrites, wear levelling, merges,
+    /// folding.
     Gc,
     /// Requests of the stream of this number.
     Host(u16),

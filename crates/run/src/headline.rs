@@ -231,7 +231,7 @@ const OF_RATES: [Other; 7] = [
     ),
 ];
 
-const OF_FLASH: [Other; 22] = [
+const OF_FLASH: [Other; 26] = [
     ("wa", "1", "write amplification: bytes programmed / bytes written by the host", Less, |r| {
         r.flash.write_amplification
     }),
@@ -243,6 +243,16 @@ const OF_FLASH: [Other; 22] = [
     ("wa_wear", "1", "its part of wear levelling", Less, |r| amplified(r, "wear")),
     ("wa_map", "1", "its part of map pages", Less, |r| amplified(r, "map")),
     ("wa_merge", "1", "its part of merges", Less, |r| amplified(r, "merge")),
+    ("wa_fold", "1", "its part of folding an SLC cache", Less, |r| amplified(r, "fold")),
+    ("slc_pages", "1", "pages of host data written to an SLC cache", Neither, |r| {
+        r.slc.and_then(|slc| count(slc.cached_pages))
+    }),
+    ("direct_pages", "1", "pages of host data written past an SLC cache", Neither, |r| {
+        r.slc.and_then(|slc| count(slc.direct_pages))
+    }),
+    ("folds", "1", "blocks of an SLC cache that were folded", Neither, |r| {
+        r.slc.and_then(|slc| count(slc.folds))
+    }),
     ("flash_reads", "1", "read operations of the flash arrays", Less, |r| operations(r, "reads")),
     ("programs", "1", "program operations of the flash arrays", Less, |r| {
         operations(r, "programs")

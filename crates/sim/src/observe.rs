@@ -278,6 +278,19 @@ pub enum Trigger {
     Wear,
     /// Upkeep between phases asked for it.
     Upkeep,
+    /// A block of the SLC cache is folded because no request had been outstanding for long enough.
+    FoldIdle,
+    /// The same because a write waited for room in the cache.
+    FoldForWrite,
+    /// The same because the plane was short of free blocks.
+    FoldForSpace,
+}
+
+impl Trigger {
+    /// Whether a block of the SLC cache is folded.
+    pub const fn folds(self) -> bool {
+        matches!(self, Self::FoldIdle | Self::FoldForWrite | Self::FoldForSpace)
+    }
 }
 
 /// A job of garbage collection begins.

@@ -229,14 +229,14 @@ impl Parts {
         });
         let of = |kind: usize, purposes: &[&str]| {
             let counts = &flash.array_ops[kinds[kind].0];
-            each[kind] * purposes.iter().map(|purpose| counts[purpose]).sum::<u64>()
+            each[kind] * purposes.iter().filter_map(|purpose| counts.get(purpose)).sum::<u64>()
         };
         let pair = |purposes: &[&str]| [0, 1].map(|kind| of(kind, purposes));
         let post = &flash.phases["post"];
         let parts = Self {
             post: (0..3).map(|kind| each[kind] * post[kinds[kind].1]).sum(),
             host: pair(&["host"]),
-            copy: pair(&["gc", "merge", "wear"]),
+            copy: pair(&["gc", "merge", "wear", "fold"]),
             map: pair(&["map_fetch", "map_writeback", "map_gc"]),
             erase: operations(report, "erases") * each[2],
             other: 0,

@@ -184,6 +184,9 @@ const fn trigger(trigger: Trigger) -> &'static str {
         Trigger::Idle => "idle",
         Trigger::Wear => "wear",
         Trigger::Upkeep => "upkeep",
+        Trigger::FoldIdle => "fold_idle",
+        Trigger::FoldForWrite => "fold_for_write",
+        Trigger::FoldForSpace => "fold_for_space",
     }
 }
 

@@ -390,11 +390,13 @@ fn amplification(report: &Report) -> Drawn {
         ("gc", "garbage collection"),
         ("map", "map"),
         ("merge", "merges"),
+        ("fold", "folding"),
         ("wear", "wear levelling"),
         ("padding", "padding"),
     ];
     let by = &report.flash.write_amplification_by;
-    let found = names.iter().map(|(key, name)| (*name, by[key].unwrap_or(0.0)));
+    let found =
+        names.iter().map(|(key, name)| (*name, by.get(key).copied().flatten().unwrap_or(0.0)));
     let found: Vec<_> = found.filter(|(_, value)| *value > 0.0).collect();
     if found.is_empty() {
         return Err("nothing was programmed".to_string());

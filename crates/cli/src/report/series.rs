@@ -38,7 +38,7 @@ struct Group {
     latency_ns: [f64; 2],
     latency_max: [Option<u64>; 2],
     outstanding_ns: f64,
-    programs: [u64; 2],
+    programs: [u64; 3],
     erases: u64,
     free_blocks: u64,
     energy_pj: u64,
@@ -59,6 +59,7 @@ impl Group {
         self.outstanding_ns += bin.outstanding_ns as f64;
         self.programs[0] += bin.host_programs;
         self.programs[1] += bin.gc_programs;
+        self.programs[2] += bin.fold_programs.unwrap_or(0);
         self.erases += bin.erases;
         self.free_blocks = bin.free_blocks;
         self.energy_pj += bin.energy_pj;
@@ -197,18 +198,20 @@ impl Series {
         Plot::new("queue", "Queue depth over time", note, kind)
     }
 
-    /// Pages programmed a second, for the host and by garbage collection.
+    /// Pages programmed a second: for the host, by garbage collection, by folding.
     pub(crate) fn programs(&self) -> Result<Plot, String> {
-        if self.groups.iter().all(|group| group.programs[1] == 0) {
+        let is_idle = |place: usize| self.groups.iter().all(|group| group.programs[place] == 0);
+        let folds = !is_idle(2);
+        if is_idle(1) && !folds {
             return Err("garbage collection programmed no page".to_string());
         }
-        let kind = self.area(
-            Axis::new("programs", "pages/s"),
-            &[
-                ("for the host", &|group| Some(group.a_second(group.programs[0]))),
-                ("by garbage collection", &|group| Some(group.a_second(group.programs[1]))),
-            ],
-        );
+        let all: [Figure<'_>; 3] = [
+            ("for the host", &|group| Some(group.a_second(group.programs[0]))),
+            ("by garbage collection", &|group| Some(group.a_second(group.programs[1]))),
+            ("by folding", &|group| Some(group.a_second(group.programs[2]))),
+        ];
+        let shown = if folds { &all[..] } else { &all[..2] };
+        let kind = self.area(Axis::new("programs", "pages/s"), shown);
         let note = "Pages programmed; those of garbage collection, map pages included, on top.";
         Ok(Plot::new("gc", "Garbage collection over time", note, kind))
     }

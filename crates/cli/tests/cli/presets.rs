@@ -74,6 +74,7 @@ fn presets_have_the_size_of_their_name() {
         ("nvme-tlc", 1_000.0),
         ("nvme-enterprise", 8_000.0),
         ("nvme-qlc", 2_000.0),
+        ("samsung-980-pro", 1_000.0),
         ("pm9a3", 960.0),
         ("pe8110", 960.0),
         ("micron-7450-pro", 960.0),
@@ -133,7 +134,7 @@ impl Load {
 type Bands = [(Load, f64, f64); 5];
 
 /// docs/DEVICES.md, "Beside products", has the sources.
-const PRODUCTS: [(&str, Bands); 7] = [
+const PRODUCTS: [(&str, Bands); 8] = [
     (
         "emmc-5.1",
         [
@@ -150,7 +151,7 @@ const PRODUCTS: [(&str, Bands); 7] = [
             (Reads(1), 8_000.0, 16_000.0),
             (Reads(32), 60_000.0, 110_000.0),
             (SequentialReads, 1_890.0, 2_310.0),
-            (SequentialWrites, 370.0, 1_320.0),
+            (SequentialWrites, 1_080.0, 1_320.0),
             (Writes, 20_000.0, 40_000.0),
         ],
     ),
@@ -180,8 +181,18 @@ const PRODUCTS: [(&str, Bands); 7] = [
             (Reads(1), 6_000.0, 13_000.0),
             (Reads(256), 144_000.0, 310_000.0),
             (SequentialReads, 1_620.0, 2_200.0),
-            (SequentialWrites, 100.0, 530.0),
+            (SequentialWrites, 1_620.0, 1_980.0),
             (Writes, 40_000.0, 66_000.0),
+        ],
+    ),
+    (
+        "samsung-980-pro",
+        [
+            (Reads(1), 16_400.0, 24_200.0),
+            (Reads(256), 302_000.0, 1_100_000.0),
+            (SequentialReads, 6_300.0, 7_700.0),
+            (SequentialWrites, 4_500.0, 5_500.0),
+            (Writes, 54_000.0, 66_000.0),
         ],
     ),
     (

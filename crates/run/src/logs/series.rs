@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// The columns behind `start_ns`, as they are called in `series.bins` of the JSON object.
-static COLUMNS: [Field; 20] = [
+static COLUMNS: [Field; 21] = [
     Field::new("reads", Kind::Count, "requests", "reads that were answered"),
     Field::new("writes", Kind::Count, "requests", "writes that were answered"),
     Field::new("trims", Kind::Count, "requests", "trims that were answered"),
@@ -25,6 +25,7 @@ static COLUMNS: [Field; 20] = [
     Field::new("outstanding_mean", Kind::Number, "requests", "mean number under way"),
     Field::new("host_programs", Kind::Count, "operations", "programs for the host"),
     Field::new("gc_programs", Kind::Count, "operations", "programs for garbage collection"),
+    Field::new("fold_programs", Kind::Count, "operations", "programs for folding an SLC cache"),
     Field::new("write_amplification", Kind::Number, "", "write amplification of the bin"),
     Field::new("erases", Kind::Count, "operations", "erases"),
     Field::new("free_blocks", Kind::Count, "blocks", "free blocks at the end of the bin"),

@@ -318,7 +318,7 @@ impl Blamer<'_> {
         let Did { from, until, die, .. } = *did;
         let operation = self.own_operation(did);
         if operation.purpose.is_gc() {
-            let (ns, part) = (until.since(from).as_ns(), view.part(Part::DieGc));
+            let (ns, part) = (until.since(from).as_ns(), view.part(behind(operation.purpose)));
             let who = Who::Operation(operation, None);
             return steps.push(Step { from, until, ns, part, via: view.via, who });
         }
@@ -347,7 +347,7 @@ impl Blamer<'_> {
                 Some(held) => {
                     let operation = held.operation;
                     let part = match operation.op {
-                        _ if operation.purpose.is_gc() => Part::DieGc,
+                        _ if operation.purpose.is_gc() => behind(operation.purpose),
                         Op::Read => Part::DieRead,
                         Op::Program => Part::DieProgram,
                         Op::Erase => Part::DieErase,
@@ -434,6 +434,11 @@ fn plain((from, until): (Time, Time), part: Part, view: View, steps: &mut Vec<St
     steps.push(Step { from, until, ns, part, via: view.via, who: Who::Nobody });
 }
 
+/// The part of waiting behind work of the device's own for a purpose.
+const fn behind(purpose: Purpose) -> Part {
+    if matches!(purpose, Purpose::Fold) { Part::DieFold } else { Part::DieGc }
+}
+
 /// Whether a command reads for a request.
 fn is_read(stage: &str) -> bool {
     matches!(stage, "DR" | "DRo" | "MRe" | "MRf")
@@ -453,6 +458,9 @@ fn meaning(stage: &str) -> (Op, Purpose) {
         "LR" => (Op::Read, Purpose::Merge),
         "LP" => (Op::Program, Purpose::Merge),
         "LE" => (Op::Erase, Purpose::Merge),
+        "SR" => (Op::Read, Purpose::Fold),
+        "SP" => (Op::Program, Purpose::Fold),
+        "SE" => (Op::Erase, Purpose::Fold),
         "UR" => (Op::Read, Purpose::MapGc),
         "UP" => (Op::Program, Purpose::MapGc),
         _ => (Op::Read, Purpose::Host),

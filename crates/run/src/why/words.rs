@@ -117,6 +117,11 @@ impl Words<'_> {
                     Trigger::Idle => "no request was outstanding".to_string(),
                     Trigger::Wear => "levels wear".to_string(),
                     Trigger::Upkeep => "upkeep".to_string(),
+                    Trigger::FoldIdle => "folded, no request was outstanding".to_string(),
+                    Trigger::FoldForWrite => "folded, a write waited for the SLC cache".to_string(),
+                    Trigger::FoldForSpace => {
+                        format!("folded, free blocks fell to {}", job.free_blocks)
+                    }
                 };
                 format!("(victim {} of plane {}, {start})", job.victim % blocks, job.plane.get())
             }
@@ -156,6 +161,13 @@ impl Words<'_> {
             Reason::Job(Trigger::Idle) => ", which began while the device was idle".to_string(),
             Reason::Job(Trigger::Wear) => ", which level wear".to_string(),
             Reason::Job(Trigger::Upkeep) => ", which upkeep asked for".to_string(),
+            Reason::Job(Trigger::FoldIdle) => ", which began while the device was idle".to_string(),
+            Reason::Job(Trigger::FoldForWrite) => {
+                ", which began when a write found no room in the SLC cache".to_string()
+            }
+            Reason::Job(Trigger::FoldForSpace) => {
+                ", which began when a plane was short of free blocks".to_string()
+            }
             Reason::Map => ", whose entries garbage collection has moved".to_string(),
             Reason::Merge(kinds) => format!(" ({})", merges(kinds)),
             Reason::Flush(trigger) => {
@@ -280,6 +292,7 @@ const fn of(purpose: Purpose) -> &'static str {
         Purpose::MapGc => "of map pages",
         Purpose::Wear => "of wear levelling",
         Purpose::Merge => "of merges",
+        Purpose::Fold => "of folding",
     }
 }
 
@@ -292,6 +305,7 @@ const fn noun(purpose: Purpose) -> &'static str {
         Purpose::MapGc => "of a map page for gc",
         Purpose::Wear => "for wear",
         Purpose::Merge => "of a merge",
+        Purpose::Fold => "of folding",
     }
 }
 

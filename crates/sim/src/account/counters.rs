@@ -145,9 +145,15 @@ impl Account {
         self.totals.gc_valid -= u64::from(valid);
     }
 
-    /// How many garbage collection jobs have started.
-    pub(crate) const fn gc_jobs(&self) -> u64 {
-        self.totals.gc_jobs
+    /// A block of the SLC cache with `valid` units begins to be folded.
+    pub(crate) fn fold_started(&mut self, valid: u32) {
+        self.totals.fold_jobs += 1;
+        self.totals.fold_valid += u64::from(valid);
+    }
+
+    /// How many jobs of garbage collection and of folding have started.
+    pub(crate) const fn own_jobs(&self) -> u64 {
+        self.totals.gc_jobs + self.totals.fold_jobs
     }
 
     /// A program leaves so many units empty.

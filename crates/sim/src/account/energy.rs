@@ -354,7 +354,7 @@ impl Account {
             ("array_erase", array(Op::Erase)),
             ("channel", transfers),
         ];
-        let purposes = Purpose::ALL.iter().map(|p| (p.name(), all.purpose_pj(keys, *p)));
+        let purposes = self.config.purposes().map(|p| (p.name(), all.purpose_pj(keys, p)));
         let phases = Phase::ALL.iter().zip(&background).map(|(phase, others)| {
             let work = self.totals.work[*phase as usize].energy_pj(keys);
             // Data crosses the link while its request is outstanding.
@@ -422,9 +422,9 @@ impl Account {
 
 impl Work {
     /// Energy of the arrays, in picojoules: pages x energy where a page has one, else time x power
-    /// (mW x ns).
-    pub fn array_pj(&self, energy: &EnergyKeys, op: Op) -> u128 {
-        match energy.page_pj(op) {
+    /// (mW x ns). `slc` is whether the pages have one bit a cell.
+    pub fn array_pj(&self, energy: &EnergyKeys, op: Op, slc: bool) -> u128 {
+        match if slc { energy.slc_pj(op) } else { energy.page_pj(op) } {
             0 => u128::from(self.array_ns) * u128::from(energy.array_mw(op)),
             pj => u128::from(self.pages) * u128::from(pj),
         }
@@ -435,11 +435,12 @@ impl Work {
 impl Tally {
     /// Array energy of one operation for one purpose, in picojoules.
     pub fn array_pj(&self, energy: &EnergyKeys, op: Op, purpose: Purpose) -> u128 {
-        let first = self.get(op, purpose).array_pj(energy, op);
+        let of = |slc: bool| self.of_cells(op, purpose, slc).array_pj(energy, op, slc);
+        let first = of(false) + of(true);
         if op != Op::Read {
             return first;
         }
-        first + self.retries(purpose).array_pj(energy, op)
+        first + self.retries(purpose).array_pj(energy, op, false)
     }
 
     /// Channel energy of one purpose, in picojoules.

@@ -18,6 +18,7 @@ use crate::metrics::meter::Meter;
 use crate::metrics::series::Series;
 use crate::parts::memory::TableCost;
 use crate::saved::{Reader, RestoreError, Saved, Writer, saved};
+use flashyard_core::command::Purpose;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::request::SECTOR_BYTES;
 use phases::OpenPhase;
@@ -41,6 +42,8 @@ struct Config {
     tables: Option<TableCost>,
     store: MapStore,
     queue_depth: u64,
+    /// Whether it has an SLC cache.
+    slc: bool,
     /// Whether a translation layer merges blocks in place of garbage collection.
     merges: bool,
     over_provisioning: f64,
@@ -69,6 +72,7 @@ impl Config {
             tables: settings.tables,
             store: settings.keys.map.store,
             queue_depth: settings.keys.queue.depth,
+            slc: settings.slc.is_some(),
             merges: settings.keys.plans(),
             over_provisioning: settings.over_provisioning(),
             bit_errors: settings.keys.nand.bit_errors_ppb > 0,
@@ -80,6 +84,12 @@ impl Config {
             cycles: settings.keys.nand.cycles(),
             capacity_bytes: settings.capacity_sectors() * u64::from(SECTOR_BYTES),
         }
+    }
+
+    /// The purposes that reports show: those of folding only where there is an SLC cache.
+    fn purposes(&self) -> impl Iterator<Item = Purpose> {
+        let slc = self.slc;
+        Purpose::ALL.into_iter().filter(move |purpose| slc || !purpose.is_rare())
     }
 }
 

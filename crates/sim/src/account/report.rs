@@ -45,6 +45,9 @@ pub struct Report {
     pub buffer: BufferReport,
     /// Garbage collection.
     pub gc: GcReport,
+    /// The SLC cache, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slc: Option<SlcReport>,
     /// Energy.
     pub energy_pj: EnergyReport,
     /// Power.
@@ -80,6 +83,29 @@ pub struct BusReport {
     pub status_requests: u64,
     /// Those whose answer was that the die is busy.
     pub busy_answers: u64,
+}
+
+/// What went through the SLC cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct SlcReport {
+    /// Pages of host data that were programmed with one bit a cell.
+    pub cached_pages: u64,
+    /// Pages of host data that were programmed with all bits a cell.
+    pub direct_pages: u64,
+    /// Pages that host reads sensed with one bit a cell ...
+    pub read_hits: u64,
+    /// ... and with all.
+    pub read_misses: u64,
+    /// Blocks that were folded.
+    pub folds: u64,
+    /// Their units that were valid then, and so were copied.
+    pub folded_units: u64,
+    /// Blocks that were erased after use with one bit a cell.
+    pub erased_blocks: u64,
+    /// Blocks that hold data with one bit a cell at the end ...
+    pub blocks_at_end: u64,
+    /// ... and the units that these hold.
+    pub units_at_end: u64,
 }
 
 /// What arrived.

@@ -11,8 +11,8 @@ use crate::parts::layer::MergeCounts;
 use crate::parts::memory::Footprint;
 use crate::report::{
     BufferReport, BusReport, Endurance, EnergyReport, FlashReport, GcReport, LatencyReport,
-    MapReport, MergeReport, Report, Tails, Throughput, Verdict, WaitReport, Wear, WorkloadReport,
-    YEAR_DAYS,
+    MapReport, MergeReport, Report, SlcReport, Tails, Throughput, Verdict, WaitReport, Wear,
+    WorkloadReport, YEAR_DAYS,
 };
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::{RequestOp, SECTOR_BYTES};
@@ -40,6 +40,8 @@ pub(crate) struct EndState {
     pub(crate) effective_over_provisioning: Option<f64>,
     /// Where channels carry bus requests.
     pub(crate) bus: Option<BusReport>,
+    /// Blocks of the SLC cache that hold data, and their valid units, where there is one.
+    pub(crate) slc: Option<(u64, u64)>,
     /// The energy of a device without flash.
     pub(crate) energy: Option<EnergyReport>,
 }
@@ -55,7 +57,8 @@ impl Account {
         let series = self.take_series();
         let streams = self.streams(series.as_ref());
         let unit_bytes = u64::from(self.config.geometry.page_bytes);
-        let series = series.map(|series| series.report(&self.counts(&end.ftl), unit_bytes));
+        let series =
+            series.map(|series| series.report(&self.counts(&end.ftl), unit_bytes, self.config.slc));
         let energy_pj = match &end.energy {
             Some(energy) => energy.clone(),
             None => self.energy(&all, &end.ftl.merges)?,
@@ -84,6 +87,7 @@ impl Account {
             memory: self.memory_report(&all, &end.ftl.merges, &end.footprint),
             buffer: self.buffer_report(end),
             gc: self.gc_report(&end.ftl.merges),
+            slc: end.slc.map(|end| self.slc_report(&all, end)),
             power: self.power(&energy_pj, series.as_ref(), meter),
             energy_pj,
             verdict: self.verdict(end),
@@ -153,6 +157,25 @@ impl Account {
         let classes = RequestOp::ALL.iter();
         let buckets = classes.map(|op| (op.name(), by_op[*op as usize].buckets()));
         buckets.chain([("all", Histogram::merged(by_op).buckets())]).collect()
+    }
+
+    /// What went through the SLC cache, which holds `end` blocks and units at the end.
+    fn slc_report(&self, all: &Tally, end: (u64, u64)) -> SlcReport {
+        let pages = |op: Op, slc: bool, purposes: &[Purpose]| -> u64 {
+            purposes.iter().map(|purpose| all.of_cells(op, *purpose, slc).pages).sum()
+        };
+        let host = [Purpose::Host];
+        SlcReport {
+            cached_pages: pages(Op::Program, true, &host),
+            direct_pages: pages(Op::Program, false, &host),
+            read_hits: pages(Op::Read, true, &host),
+            read_misses: pages(Op::Read, false, &host),
+            folds: self.totals.fold_jobs,
+            folded_units: self.totals.fold_valid,
+            erased_blocks: pages(Op::Erase, true, &Purpose::ALL),
+            blocks_at_end: end.0,
+            units_at_end: end.1,
+        }
     }
 
     fn gc_report(&self, merges: &MergeCounts) -> GcReport {
@@ -239,8 +262,8 @@ impl Account {
     fn flash(&self, all: &Tally) -> FlashReport {
         let by_purpose = |count: &dyn Fn(Work) -> u64| -> BTreeMap<_, BTreeMap<_, _>> {
             let counts = |op: Op| {
-                let named = |p: &Purpose| (p.name(), count(all.get(op, *p)));
-                Purpose::ALL.iter().map(named).collect()
+                let named = |p: Purpose| (p.name(), count(all.get(op, p)));
+                self.config.purposes().map(named).collect()
             };
             [("reads", Op::Read), ("programs", Op::Program), ("erases", Op::Erase)]
                 .into_iter()
@@ -265,6 +288,7 @@ impl Account {
             padded_units: self.totals.padded.iter().sum(),
             padded_units_by: Padding::ALL
                 .iter()
+                .filter(|cause| self.config.slc || !cause.is_rare())
                 .map(|&cause| (cause.word(), padded(cause)))
                 .collect(),
             partial_writes_read: self.totals.partial_writes_read,
@@ -275,8 +299,8 @@ impl Account {
                 .retries
                 .then(|| Purpose::ALL.iter().map(|purpose| all.retries(*purpose).ops).sum()),
             retries: self.config.retries.then(|| {
-                let of = |p: &Purpose| (p.name(), all.retries(*p).pages);
-                Purpose::ALL.iter().map(of).collect()
+                let of = |p: Purpose| (p.name(), all.retries(p).pages);
+                self.config.purposes().map(of).collect()
             }),
         }
     }
@@ -299,14 +323,16 @@ impl Account {
             share(units - padded(causes))
         };
         let map = [Purpose::MapFetch, Purpose::MapWriteback, Purpose::MapGc];
-        BTreeMap::from([
+        let fold = ("fold", part(&[Purpose::Fold], &[Padding::Fold]));
+        let parts = BTreeMap::from([
             ("host", part(&[Purpose::Host], &[Padding::Asked, Padding::Host])),
             ("padding", share(padded(Padding::ALL))),
             ("gc", part(&[Purpose::Gc], &[Padding::Gc])),
             ("map", part(&map, &[Padding::Map])),
             ("merge", part(&[Purpose::Merge], &[Padding::Merge])),
             ("wear", part(&[Purpose::Wear], &[Padding::Wear])),
-        ])
+        ]);
+        parts.into_iter().chain(self.config.slc.then_some(fold)).collect()
     }
 
     fn map_report(&self, cleaned: u64) -> MapReport {

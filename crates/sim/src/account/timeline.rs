@@ -129,7 +129,8 @@ impl Account {
         let accesses_pj = self.accesses_pj(&ftl.merges);
         let mut counts = Counts { accesses_pj, free_blocks: ftl.free_blocks, ..Counts::default() };
         for work in &self.totals.work {
-            let gc = Purpose::ALL.into_iter().filter(|purpose| purpose.is_gc());
+            let gc = Purpose::ALL.into_iter().filter(|p| p.is_gc() && *p != Purpose::Fold);
+            counts.fold_programs += work.get(Op::Program, Purpose::Fold).pages;
             counts.host_programs += work.get(Op::Program, Purpose::Host).pages;
             counts.gc_programs += gc.map(|gc| work.get(Op::Program, gc).pages).sum::<u64>();
             counts.programs += work.of_op(Op::Program).pages;
@@ -158,8 +159,9 @@ impl Account {
     /// Energy of the arrays of so many planes, of a read for one sense.
     fn array_pj(&self, operation: &Operation, planes: u64) -> u128 {
         let (op, time) = (operation.op, operation.array);
-        let work = Work::of_arrays(&self.config.geometry, op, planes, time);
-        work.array_pj(&self.config.energy, op)
+        let slc = operation.slc;
+        let work = Work::of_arrays(&self.config.geometry, op, planes, time, slc);
+        work.array_pj(&self.config.energy, op, slc)
     }
 
     /// Puts the energy of a stretch of time on the channel there.

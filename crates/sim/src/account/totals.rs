@@ -85,6 +85,9 @@ pub(super) struct Totals {
     pub(super) buffer: BufferTotals,
     pub(super) energy: EnergyTotals,
     pub(super) gc_jobs: u64,
+    /// Blocks of the SLC cache that were folded, and their valid units.
+    pub(super) fold_jobs: u64,
+    pub(super) fold_valid: u64,
     pub(super) gc_searches: u64,
     pub(super) wear_jobs: u64,
     pub(super) gc_valid: u64,
@@ -158,6 +161,7 @@ saved!(Spans { arrivals, makespan, work, drain });
 
 saved!(Totals {
     latency, skipped, waits, sectors, work, attributed, unattributed, map, tables, buffer, gc_jobs,
+    fold_jobs, fold_valid,
     gc_searches,
     wear_jobs, gc_valid,
     gc_superseded, gc_lines_updated, room_waits, rekeys, unmapped_reads, data_hazards_ignored,

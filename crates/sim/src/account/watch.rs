@@ -99,7 +99,7 @@ checked! {
     map_page_begun(set: SetId, page: MapPage, entries: &[Lpn]);
     map_page_written(set: SetId);
     started(now: Time, die: DieId, op: Op);
-    touched(plane: PlaneId, op: Op, ppn: Option<Ppn>, read: Option<(Lpn, Access)>);
+    touched(plane: PlaneId, op: (Op, bool), ppn: Option<Ppn>, read: Option<(Lpn, Access)>);
     array_over(now: Time, die: DieId);
     released(die: DieId);
     suspended(now: Time, die: DieId, goes_on: bool);

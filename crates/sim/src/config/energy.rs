@@ -148,6 +148,28 @@ keys! {
             source: "assumed: power x time",
             flip: "527680000", with: &["@full"],
         },
+        /// Energy of reading a page with one bit a cell (`[slc]`), however long the read takes. 0:
+        /// power x time; if `read_pj` is not 0, that in the ratio of the times.
+        slc_read_pj: u64 = 0 => {
+            kind: Kind::count("pJ", 0, 1_000_000_000_000),
+            source: "assumed: power x time",
+            flip: "4720000", with: &["@full", "nand.bits_per_cell=2", "slc.static_percent=4"],
+        },
+        /// Energy of programming such a page. 0: power x time; if `program_pj` is not 0, that of
+        /// the pages that one operation programs in the ratio of the times.
+        slc_program_pj: u64 = 0 => {
+            kind: Kind::count("pJ", 0, 1_000_000_000_000),
+            source: "assumed: power x time",
+            flip: "38040000", with: &["@full", "nand.bits_per_cell=2", "slc.static_percent=4"],
+        },
+        /// Energy of erasing such a block. 0: power x time; if `erase_pj` is not 0, that in the
+        /// ratio of the times.
+        slc_erase_pj: u64 = 0 => {
+            kind: Kind::count("pJ", 0, 1_000_000_000_000),
+            source: "assumed: power x time",
+            flip: "527680000",
+            with: &["@full", "nand.bits_per_cell=2", "slc.static_percent=4", "slc.fold_idle_us=1"],
+        },
         /// Power of a channel that transfers.
         transfer_mw: u64 = 20 => {
             kind: Kind::count("mW", 0, 1_000_000),
@@ -323,6 +345,15 @@ impl EnergyKeys {
             Op::Read => self.read_pj,
             Op::Program => self.program_pj,
             Op::Erase => self.erase_pj,
+        }
+    }
+
+    /// The same of a page or block with one bit a cell.
+    pub const fn slc_pj(&self, op: Op) -> u64 {
+        match op {
+            Op::Read => self.slc_read_pj,
+            Op::Program => self.slc_program_pj,
+            Op::Erase => self.slc_erase_pj,
         }
     }
 

@@ -23,6 +23,7 @@ mod onfi;
 mod parts;
 mod retry;
 mod sections;
+mod slc;
 mod sleep;
 mod synonyms;
 mod units;
@@ -48,13 +49,14 @@ pub use nand::*;
 pub use onfi::*;
 pub use retry::*;
 pub use sections::*;
+pub use slc::*;
 pub use sleep::*;
 pub use synonyms::{Meant, meant};
 /// What a file holds, for extras that are no keys.
 pub use toml_edit::{Item, Table};
 pub use units::magnitude;
 
-use crate::parts::blocks::Frontiers;
+use crate::parts::blocks::{Frontiers, SlcCache};
 use crate::parts::memory::TableCost;
 use flashyard_core::geometry::Geometry;
 
@@ -77,6 +79,8 @@ pub struct Settings {
     pub frontiers: Frontiers,
     /// Blocks of each plane that are bad from the start.
     pub factory_bad_blocks: u32,
+    /// Blocks that are used with one bit a cell; none without an SLC cache.
+    pub slc: Option<SlcCache>,
     /// Valid units that a plane can hold and still collect garbage, as long as none of its blocks
     /// is worn out.
     pub plane_valid_units: u32,
@@ -101,18 +105,24 @@ impl Settings {
 
     /// Places for units beyond those that the host sees, as a share of these; bad blocks have none.
     pub fn over_provisioning(&self) -> f64 {
-        let good = self.geometry.blocks_per_plane - self.factory_bad_blocks;
+        let good = self.good_blocks();
         let places = u64::from(good)
             * u64::from(self.geometry.units_per_block())
             * u64::from(self.geometry.all_planes());
         places as f64 / f64::from(self.exported_units) - 1.0
     }
 
+    /// Blocks of a plane that are neither bad from the start nor set aside for one bit a cell.
+    pub(crate) fn good_blocks(&self) -> u32 {
+        let aside = self.slc.map_or(0, |cache| cache.static_blocks);
+        self.geometry.blocks_per_plane - self.factory_bad_blocks - aside
+    }
+
     /// Good blocks of a plane beyond those that its valid units fill when the host has written
     /// everything. Shares of thresholds (`gc.soft_percent`) are shares of these.
     pub fn spare_blocks(&self) -> u64 {
         let (data, maps) = self.plane_units();
-        let good = u64::from(self.geometry.blocks_per_plane - self.factory_bad_blocks);
+        let good = u64::from(self.good_blocks());
         good.saturating_sub((data + maps).div_ceil(self.geometry.units_per_block().into()))
     }
 
@@ -120,9 +130,14 @@ impl Settings {
     /// and half of each open one, with the part of the victim under collection that has been dealt
     /// with.
     pub fn spare_target(&self) -> u64 {
-        let block = u64::from(self.geometry.units_per_block());
-        let open = u64::from(self.frontiers.count());
-        self.keys.gc.soft_free_blocks * block + open * block / 2
+        Self::spare_target_of(&self.keys, &self.geometry, self.frontiers)
+    }
+
+    /// The same of a device with these keys.
+    pub(crate) fn spare_target_of(keys: &DeviceKeys, geometry: &Geometry, of: Frontiers) -> u64 {
+        let block = u64::from(geometry.units_per_block());
+        let open = u64::from(of.count() - u32::from(of.slc));
+        keys.gc.soft_free_blocks * block + open * block / 2
     }
 
     /// Codewords of a mapping unit.

@@ -16,6 +16,7 @@ use super::memory::MemoryKeys;
 use super::metrics::MetricsKeys;
 use super::nand::{ChannelKeys, GeometryKeys, NandKeys};
 use super::retry::RetryKeys;
+use super::slc::SlcKeys;
 use super::sleep::SleepKeys;
 use crate::own::{OwnKeys, OwnParts};
 use crate::parts::log::SchemeKeys;
@@ -290,6 +291,8 @@ device_keys! {
     buffer: BufferKeys,
     /// The translation layer.
     ftl: FtlKeys,
+    /// Blocks that are used with one bit a cell, as a cache of writes.
+    slc: SlcKeys,
     /// Garbage collection.
     gc: GcKeys,
     /// Wear levelling.

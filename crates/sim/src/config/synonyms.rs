@@ -105,8 +105,26 @@ const SYNONYMS: &[(&[&str], &[Meant])] = &[
         &[to("nand.bits_per_cell", "1 SLC, 2 MLC, 3 TLC, 4 QLC")],
     ),
     (
-        &["slc_cache", "slc_mode", "pslc", "turbowrite"],
-        &[to("buffer.bytes", "a write buffer in memory; devices have no SLC cache")],
+        &[
+            "slc_cache",
+            "slc_mode",
+            "pslc",
+            "pseudo_slc",
+            "turbowrite",
+            "turbo_write",
+            "write_booster",
+            "writebooster",
+            "dynamic_write_acceleration",
+            "folding",
+        ],
+        &[
+            to("slc.static_percent", "an SLC cache of blocks that are set aside"),
+            to(
+                "slc.dynamic_percent",
+                "an SLC cache of free blocks, which shrinks as they get fewer",
+            ),
+            to("slc.when_full", "where writes go while it has no room"),
+        ],
     ),
     (
         &["trim", "discard", "unmap", "deallocate"],

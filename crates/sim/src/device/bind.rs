@@ -92,7 +92,7 @@ impl Device {
             Stage::Read | Stage::OldRead => self.ftl.locate(state.lpn()),
             Stage::EvictRead | Stage::RewriteRead => self.ftl.locate_map(state.map_page()),
             Stage::Fetch => self.ftl.locate_entry(state.lpn()),
-            Stage::CopyRead | Stage::MergeRead => state.source(),
+            Stage::CopyRead | Stage::MergeRead | Stage::FoldRead => state.source(),
             _ => None,
         }
     }

@@ -54,7 +54,7 @@ impl Device {
         let operation = self.flash.operation(die, Place::Array);
         let run = CopyRun { op: operation.op, began: operation.began, span: operation.array };
         let flash = &self.flash;
-        let array_time = |op, ppn| flash.array_time(op, Some(ppn));
+        let array_time = |op, ppn| flash.array_time(op, Some(ppn), false);
         let done = self.ftl.copy_in_bulk((set, run, limit), &mut self.sets, array_time);
         let Some(done) = done else { return };
         self.queues.skip_insertions(done.ops[0] + done.ops[1]);

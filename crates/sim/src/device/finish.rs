@@ -145,16 +145,17 @@ impl Device {
                     self.account.read_over(read.order, read.page, errors);
                 }
             }
-            Stage::CopyProgram | Stage::MergeProgram => {
+            Stage::CopyProgram | Stage::MergeProgram | Stage::FoldProgram => {
                 self.let_ftl(|ftl, lent| ftl.copied(set, lent));
             }
-            Stage::Erase | Stage::MergeErase | Stage::HostErase => {
+            Stage::Erase | Stage::MergeErase | Stage::FoldErase | Stage::HostErase => {
                 self.let_ftl(|ftl, lent| ftl.erased(set, lent));
             }
             Stage::OldRead => self.rest_read(set),
             Stage::EvictRead
             | Stage::CopyRead
             | Stage::MergeRead
+            | Stage::FoldRead
             | Stage::RewriteRead
             | Stage::Buffer
             | Stage::Link

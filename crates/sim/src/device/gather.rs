@@ -73,6 +73,9 @@ impl Device {
             if taken >> plane & 1 == 1 || self.ftl.is_held_back(set, &self.sets) || !has_power {
                 continue;
             }
+            if self.flash.has_slc() && !self.has_cells_of(set, ppn) {
+                continue;
+            }
             let Bound::Page(page) = self.bind(set, die) else { continue };
             taken |= 1 << plane;
             self.flash.take_power_for_plane(die, Op::Read);
@@ -88,6 +91,9 @@ impl Device {
     fn fits_beside(&self, set: SetId, plane: PlaneId, ppn: Option<Ppn>) -> bool {
         let geometry = &self.settings.geometry;
         let stage = self.sets.stage(set);
+        if self.flash.has_slc() && !self.has_cells_of(set, ppn) {
+            return false;
+        }
         if stage.op() == Op::Erase {
             return true;
         }
@@ -106,11 +112,22 @@ impl Device {
         any || page.unwrap_or(0) == ppn.map_or(0, |ppn| geometry.page_in_block(ppn))
     }
 
+    /// Whether a set would work on a block that is used like that of `ppn`: with one bit a cell or
+    /// with all.
+    fn has_cells_of(&self, set: SetId, ppn: Option<Ppn>) -> bool {
+        let slc = match self.sets.stage(set).op() {
+            Op::Program => self.ftl.binds_slc(set, &self.sets),
+            Op::Read => self.ftl.is_slc(self.read_target(set)),
+            Op::Erase => self.ftl.is_slc(self.sets[set].ppn()),
+        };
+        slc == self.ftl.is_slc(ppn)
+    }
+
     /// The page of `head` serves whatever else it can.
     fn fill_page(&mut self, head: SetId, plane: PlaneId, ppn: Option<Ppn>, last: &mut SetId) {
         match self.sets.stage(head) {
             Stage::Read => self.read_neighbours(head, ppn, last),
-            Stage::CopyRead => self.copy_neighbours(head, plane, ppn, last),
+            Stage::CopyRead | Stage::FoldRead => self.copy_neighbours(head, plane, ppn, last),
             stage if stage.op() == Op::Program => self.fill_program(head, plane, stage, last),
             _ => {}
         }
@@ -156,7 +173,7 @@ impl Device {
     fn copy_neighbours(&mut self, head: SetId, plane: PlaneId, ppn: Option<Ppn>, last: &mut SetId) {
         let Some(ppn) = ppn else { return };
         let page = ppn.get() / self.settings.geometry.units_per_page;
-        let mut at = self.queues.oldest(plane, Stage::CopyRead);
+        let mut at = self.queues.oldest(plane, self.sets.stage(head));
         while let Some(set) = at {
             let source = self.sets[set].source().expect("a copy has a source");
             at = self.queues.newer(set);
@@ -171,8 +188,8 @@ impl Device {
 
     /// Waiting programs of the same frontier, up to a program unit; the rest stays empty.
     fn fill_program(&mut self, head: SetId, plane: PlaneId, stage: Stage, last: &mut SetId) {
-        let most = self.settings.geometry.program_units();
-        let frontier = self.ftl.frontier(head, &self.sets);
+        let most = self.ftl.program_units(self.sets[head].ppn());
+        let frontier = self.ftl.frontier_of_bound(head, &self.sets);
         let mut taken = 1;
         let mut at = self.queues.oldest(plane, stage);
         while let Some(set) = at.filter(|_| taken < most) {

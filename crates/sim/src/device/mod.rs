@@ -192,6 +192,7 @@ impl Device {
         if self.account.is_restored() || self.settings.keys.state.initial != InitialState::Fresh {
             checker.adopt(|lpn| self.ftl.locate(lpn), |block| blocks.written_units(block));
             checker.adopt_sectors(|lpn, sector| self.ftl.is_covered(lpn, sector));
+            checker.adopt_cells(|block| blocks.is_slc(block));
             if let Some(pages) = self.ftl.marked_pages() {
                 checker.adopt_pages(pages);
             }

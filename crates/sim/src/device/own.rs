@@ -49,8 +49,12 @@ impl Device {
     }
 
     pub(super) fn job_began(&mut self, begun: &BegunJob) {
-        let levels = begun.trigger == Trigger::Wear;
-        self.account.gc_started(begun.valid, begun.searches, levels);
+        if begun.trigger.folds() {
+            self.account.fold_started(begun.valid);
+        } else {
+            let levels = begun.trigger == Trigger::Wear;
+            self.account.gc_started(begun.valid, begun.searches, levels);
+        }
         if self.account.is_followed() {
             let request = self.live_order(begun.charge);
             self.teller().tell_job(begun, request);

@@ -224,7 +224,8 @@ impl Device {
     #[cold]
     fn command_arrives(&mut self, set: SetId, die: DieId) {
         let stage = self.sets.stage(set);
-        let bytes = self.flash.channel_bytes(stage, self.codewords(set));
+        // Which block a program goes to is not known yet.
+        let bytes = self.flash.channel_bytes(stage, self.codewords(set), false);
         self.flash.command_waits(die, stage.op(), bytes, self.now);
         if self.flash.gate().is_some() {
             self.queues.note_arrival(set);

@@ -48,6 +48,7 @@ impl Device {
                 .flash
                 .status_requests()
                 .map(|[status_requests, busy_answers]| BusReport { status_requests, busy_answers }),
+            slc: settings.slc.map(|_| ftl.blocks().cached_data()),
             energy: None,
         }
     }

@@ -19,11 +19,19 @@ use crate::saved::{Reader, RestoreError, Saved, Writer, load_list, save_list};
 const MAGIC: [u8; 8] = *b"FLASHYRD";
 
 /// Raised when anything that is saved changes.
-const VERSION: u32 = 14;
+const VERSION: u32 = 15;
 
 /// Sections whose keys must agree, and single keys.
-const SHAPE: [&str; 6] =
-    ["geometry", "map", "ftl", "nand.bits_per_cell", "nand.one_shot", "nand.factory_bad_percent"];
+const SHAPE: [&str; 8] = [
+    "geometry",
+    "map",
+    "ftl",
+    "nand.bits_per_cell",
+    "nand.one_shot",
+    "nand.factory_bad_percent",
+    "slc.static_percent",
+    "slc.dynamic_percent",
+];
 
 /// The keys that must agree, a line each.
 fn shape(settings: &Settings) -> String {
@@ -183,7 +191,7 @@ impl Device {
         self.ftl.load_map(from)?;
         self.load_buffer(from)?;
         self.ftl.load_planes(from)?;
-        let mut drawn = [0u64; 2];
+        let mut drawn = [0u64; 3];
         drawn.load(from)?;
         self.flash.set_draws(drawn);
         let mut marks = Vec::new();

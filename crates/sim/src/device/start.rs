@@ -3,7 +3,7 @@
 use super::Device;
 use crate::flash::Request;
 use crate::handle::SetId;
-use crate::sets::{Mode, Stage};
+use crate::sets::{Collects, Mode, Place, Stage};
 use flashyard_core::command::Op;
 use flashyard_core::units::{DieId, Ppn, Span};
 
@@ -22,7 +22,9 @@ impl Device {
     #[expect(clippy::inline_always, reason = "compiled for each of its two callers")]
     fn start_as(&mut self, stage: Stage, set: SetId, die: DieId, ppn: Option<Ppn>) {
         let op = stage.op();
-        self.flash.take(die, set, op, stage.purpose(false).is_gc(), self.now);
+        let slc = self.flash.has_slc() && self.ftl.is_slc(ppn);
+        let collects = Collects::of(stage.purpose(false));
+        self.flash.take(die, set, (op, collects, slc), self.now);
         if self.short_road {
             let (busy, ordered) = (self.flash.busy(die, self.now), self.flash.gate().is_some());
             self.sets.track_mut(set).taken(busy, ordered, self.now);
@@ -63,11 +65,11 @@ impl Device {
     fn plan_operation(&mut self, leader: SetId, die: DieId, stage: Stage) {
         let state = &self.sets[leader];
         let (rider, ppn, page_codewords) = (state.rider(), state.ppn(), state.page_codewords());
-        if rider.is_some() || self.flash.reads_vary() || self.flash.has_requests() {
+        if rider.is_some() || self.flash.varies() || self.flash.has_requests() {
             return self.plan_together(leader, die, stage);
         }
-        let array = self.flash.array_time(stage.op(), ppn);
-        let data_ns = self.flash.channel_ns(stage, page_codewords);
+        let array = self.flash.array_time(stage.op(), ppn, false);
+        let data_ns = self.flash.channel_ns(stage, page_codewords, false);
         let channel_ns = self.flash.plan(die, array, data_ns, self.now);
         self.sets.track_mut(leader).takes_channel(channel_ns);
         self.phases_began();
@@ -79,13 +81,13 @@ impl Device {
         if self.flash.has_requests() {
             return self.plan_requests(leader, die, stage);
         }
-        let op = stage.op();
+        let (op, slc) = (stage.op(), self.flash.operation(die, Place::Array).slc);
         let (mut array, mut data_ns) = (Span::ZERO, 0);
         self.for_riders(Some(leader), |device, set| {
             let state = &device.sets[set];
             if state.page_codewords() > 0 {
-                array = array.max(device.flash.array_time(op, state.ppn()));
-                data_ns += device.flash.channel_ns(stage, state.page_codewords());
+                array = array.max(device.flash.array_time(op, state.ppn(), slc));
+                data_ns += device.flash.channel_ns(stage, state.page_codewords(), slc);
             }
         });
         if self.flash.reads_vary() {
@@ -101,19 +103,20 @@ impl Device {
     /// Plans the bus requests of the operation of `leader` that has just been put together.
     #[cold]
     fn plan_requests(&mut self, leader: SetId, die: DieId, stage: Stage) {
-        let op = stage.op();
+        let (op, slc) = (stage.op(), self.flash.operation(die, Place::Array).slc);
         let (mut array, mut planes, mut bytes) = (Span::ZERO, 0, 0);
         self.for_riders(Some(leader), |device, set| {
             let state = &device.sets[set];
             if state.page_codewords() > 0 {
-                array = array.max(device.flash.array_time(op, state.ppn()));
-                bytes += device.flash.channel_bytes(stage, state.page_codewords());
+                array = array.max(device.flash.array_time(op, state.ppn(), slc));
+                bytes += device.flash.channel_bytes(stage, state.page_codewords(), slc);
                 planes += 1;
             }
         });
         let array = self.array_time(leader, die, stage, array);
         let geometry = &self.settings.geometry;
-        let pages = planes * if op == Op::Program { geometry.program_pages } else { 1 };
+        let one_shot = op == Op::Program && !slc;
+        let pages = planes * if one_shot { geometry.program_pages } else { 1 };
         let state = &self.sets[leader];
         let stream = state.request().map_or(0, |request| self.host[request].request().stream);
         let (block, page) = state.ppn().map_or((0, 0), |ppn| {
@@ -157,7 +160,7 @@ impl Device {
     fn owe_copies(&mut self, leader: SetId) {
         self.for_riders(Some(leader), |device, set| {
             let (charge, state) = (device.sets[set].charge(), &device.sets[set]);
-            if state.page_codewords() > 0 && device.sets.stage(set) != Stage::CopyProgram {
+            if state.page_codewords() > 0 && !device.sets.stage(set).is_copy() {
                 let (plane, charge) = (device.sets.plane(set), device.charge_of(charge));
                 device.let_ftl(|ftl, lent| ftl.block_taken(plane, charge, true, lent));
             }
@@ -166,11 +169,13 @@ impl Device {
 
     /// Shows the checker every page of an operation.
     fn check_pages(&mut self, leader: SetId) {
+        let slc = self.flash.operation(self.sets.die(leader), Place::Array).slc;
         self.for_riders(Some(leader), |device, set| {
             let (state, stage) = (&device.sets[set], device.sets.stage(set));
             let read = state.origin().filter(|_| stage == Stage::Read);
             let read = read.map(|read| (state.lpn(), (read.order, read.page)));
-            device.account.touched(device.sets.plane(set), stage.op(), state.ppn(), read);
+            let work = (stage.op(), slc);
+            device.account.touched(device.sets.plane(set), work, state.ppn(), read);
             if stage == Stage::OldRead {
                 device.account.old_read(state.lpn(), device.sets.number(set));
             }

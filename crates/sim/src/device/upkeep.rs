@@ -73,10 +73,10 @@ impl Device {
     /// Starts a job on every plane or, to restore them, on those with fewer free blocks than at
     /// first, and does the work to its end. Returns whether there was any.
     fn collect_once(&mut self, restores: bool) -> Result<bool, SimError> {
-        let jobs = self.account.gc_jobs();
+        let jobs = self.account.own_jobs();
         self.let_ftl(|ftl, lent| ftl.collect_all(restores, lent));
         self.drain()?;
-        Ok(self.account.gc_jobs() > jobs)
+        Ok(self.account.own_jobs() > jobs)
     }
 
     /// Map pages that copies rewrite may take more than erases free. So it ends where as many

@@ -25,6 +25,7 @@ impl Disk {
             initial: "spinning",
             effective_over_provisioning: None,
             bus: None,
+            slc: None,
             energy: Some(energy.ok_or(SimError::TooMuchEnergy)?),
         };
         let report = account.report(&end).ok_or(SimError::TooMuchEnergy)?;

@@ -1,6 +1,6 @@
 //! A die: the operations in its array, in its page register and suspended, and its running totals.
 
-use crate::sets::track::{DIE_ACCOUNTS, DIE_GC, DIE_POWER};
+use crate::sets::track::{DIE_ACCOUNTS, DIE_POWER};
 use crate::sets::{Operation, Place};
 use flashyard_core::units::{ChannelId, Time};
 
@@ -25,7 +25,7 @@ pub(crate) struct Die {
     /// What time is charged to, and since when.
     doing: Option<u8>,
     since: Time,
-    /// Time spent reading, programming, erasing, collecting garbage, waiting for power.
+    /// Time spent reading, programming, erasing, collecting garbage, folding, waiting for power.
     busy: [u64; DIE_ACCOUNTS],
 }
 
@@ -83,8 +83,7 @@ impl Die {
         let label = match operation.serves() {
             false if waits => Some(DIE_POWER),
             false => None,
-            true if operation.gc => Some(DIE_GC),
-            true => Some(operation.op as usize),
+            true => Some(operation.collects.place().unwrap_or(operation.op as usize)),
         };
         if let Some(doing) = self.doing {
             self.busy[usize::from(doing)] += now.since(self.since).as_ns();

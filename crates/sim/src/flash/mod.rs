@@ -18,7 +18,7 @@ mod timing;
 use crate::config::{Precision, Settings};
 use crate::handle::SetId;
 use crate::sets::track::{DIE_ACCOUNTS, DIE_POWER};
-use crate::sets::{Operation, Place, STAGE_KINDS, Stage};
+use crate::sets::{Collects, Operation, Place, STAGE_KINDS, Stage};
 use bus::Bus;
 pub(crate) use bus::{Carried, Request};
 pub(crate) use channel::{Channel, Transfer};
@@ -79,6 +79,10 @@ type Events = EventTree<Vec<Node>>;
 #[derive(Clone, Debug)]
 pub(crate) struct Flash {
     timing: Timing,
+    /// The times of blocks that are used with one bit a cell, where there are such.
+    slc: Option<Box<Timing>>,
+    /// Whether the time of an operation depends on more than its pages and their types.
+    varies: bool,
     /// Which pages are sensed again, if any.
     retry: Option<Box<Retry>>,
     /// Which reads end early, if any.
@@ -131,20 +135,32 @@ impl Flash {
         let events = |count| EventTree::new(vec![VACANT; nodes_of(count)]);
         let suspends = nand.program_suspends > 0 || nand.erase_suspends > 0;
         let (mut timing, mut bus) = (Timing::new(settings), Bus::new(settings));
+        let mut slc = Timing::of_slc(settings);
         if let Some(bus) = &mut bus {
             // Whoever asks for a time series or a power meter wants energy request by request.
             let metrics = &settings.keys.metrics;
             bus.watch(!metrics.bin_ms.is_zero() || !metrics.power_us.is_zero());
             timing.set_channel_times(|op, bytes| bus.alone(op, bytes));
+            if let Some(slc) = &mut slc {
+                slc.set_channel_times(|op, bytes| bus.alone(op, bytes));
+            }
+        }
+        if let Some(slc) = &slc {
+            // Folding reads and erases such blocks, and programs others.
+            for stage in [Stage::FoldRead, Stage::FoldErase] {
+                timing.nominal[stage as usize] = slc.nominal[stage as usize];
+            }
         }
         let is_followed = suspends || bus.is_some();
         let (retry, early) = (Retry::new(settings), Early::new(settings));
         let reads_vary = timing.part_bytes > 0 || retry.is_some() || early.is_some();
         Self {
+            varies: reads_vary || slc.is_some(),
+            reads_vary,
             timing,
+            slc,
             retry,
             early,
-            reads_vary,
             dies: (0..geometry.dies()).map(die).collect(),
             channels: Channel::all(geometry),
             choosing: Vec::with_capacity(channels),
@@ -212,14 +228,18 @@ impl Flash {
         self.budget.is_some()
     }
 
-    /// Draws so far, of random times and of read retry, to be saved.
-    pub(crate) fn draws(&self) -> [u64; 2] {
-        [self.timing.operations, self.retry.as_ref().map_or(0, |retry| retry.drawn)]
+    /// Draws so far, of random times, of those with one bit a cell and of read retry, to be saved.
+    pub(crate) fn draws(&self) -> [u64; 3] {
+        let slc = self.slc.as_ref().map_or(0, |slc| slc.operations);
+        [self.timing.operations, slc, self.retry.as_ref().map_or(0, |retry| retry.drawn)]
     }
 
     /// The same of a restored device.
-    pub(crate) fn set_draws(&mut self, [operations, drawn]: [u64; 2]) {
+    pub(crate) fn set_draws(&mut self, [operations, slc_operations, drawn]: [u64; 3]) {
         self.timing.operations = operations;
+        if let Some(slc) = &mut self.slc {
+            slc.operations = slc_operations;
+        }
         if let Some(retry) = &mut self.retry {
             retry.drawn = drawn;
         }
@@ -233,17 +253,36 @@ impl Flash {
         self.timing.nominal
     }
 
-    /// How long the array works on a page.
+    /// Whether there are blocks that are used with one bit a cell.
     #[inline]
-    pub(crate) fn array_time(&self, op: Op, ppn: Option<Ppn>) -> Span {
-        self.timing.array(op, ppn)
+    pub(crate) const fn has_slc(&self) -> bool {
+        self.slc.is_some()
+    }
+
+    /// The times of blocks that are used with one bit a cell (`slc`), or of others.
+    #[inline]
+    fn timing_of(&self, slc: bool) -> &Timing {
+        self.slc.as_deref().filter(|_| slc).unwrap_or(&self.timing)
+    }
+
+    /// How long the array works on a page, of a block with one bit a cell (`slc`) or of another.
+    #[inline]
+    pub(crate) fn array_time(&self, op: Op, ppn: Option<Ppn>, slc: bool) -> Span {
+        self.timing_of(slc).array(op, ppn)
     }
 
     /// Whether the array time of a read depends on more than its pages: parts of pages take less,
-    /// some pages are sensed again, and some reads end early.
+    /// some pages are sensed again, if they are not of a block with one bit a cell, and some reads
+    /// end early.
     #[inline]
     pub(crate) const fn reads_vary(&self) -> bool {
         self.reads_vary
+    }
+
+    /// Whether the time of an operation depends on more than its pages and their types.
+    #[inline]
+    pub(crate) const fn varies(&self) -> bool {
+        self.varies
     }
 
     /// Typical time to sense a page of the read that a die has taken, which needs so many codewords
@@ -259,8 +298,10 @@ impl Flash {
         codewords: u32,
         erases: u32,
     ) -> Span {
-        let part = self.timing.part(stage, ppn, codewords);
-        let typical = part.unwrap_or_else(|| self.timing.array(Op::Read, ppn));
+        let slc = self.dies[die.index()].array.slc;
+        let timing = self.timing_of(slc);
+        let part = if slc { None } else { timing.part(stage, ppn, codewords) };
+        let typical = part.unwrap_or_else(|| timing.array(Op::Read, ppn));
         if let (Some(early), Some((order, page))) = (self.early, read)
             && let Some(time) = early.time_of(order, page)
         {
@@ -268,6 +309,7 @@ impl Flash {
         }
         if let Some(retry) = &mut self.retry
             && ppn.is_some()
+            && !slc
         {
             let operation = &mut self.dies[die.index()].array;
             operation.retries = operation.retries.max(retry.senses(stage, erases));
@@ -279,7 +321,10 @@ impl Flash {
     #[inline]
     fn draw_array(&mut self, die: DieId, typical: Span) {
         let operation = &mut self.dies[die.index()].array;
-        let array = self.timing.random(operation.op, typical);
+        let array = match &mut self.slc {
+            Some(slc) if operation.slc => slc.random(operation.op, typical),
+            _ => self.timing.random(operation.op, typical),
+        };
         operation.array = array;
         if operation.retries > 0
             && let Some(retry) = &self.retry
@@ -297,13 +342,13 @@ impl Flash {
 
     /// Nanoseconds that a page of an operation takes the channel for.
     #[inline]
-    pub(crate) fn channel_ns(&self, stage: Stage, codewords: u32) -> u64 {
-        self.timing.channel_ns(stage, codewords)
+    pub(crate) fn channel_ns(&self, stage: Stage, codewords: u32, slc: bool) -> u64 {
+        self.timing_of(slc).channel_ns(stage, codewords)
     }
 
     /// Bytes that a page of an operation moves over the channel.
-    pub(crate) fn channel_bytes(&self, stage: Stage, codewords: u32) -> u32 {
-        self.timing.channel_bytes(stage, codewords)
+    pub(crate) fn channel_bytes(&self, stage: Stage, codewords: u32, slc: bool) -> u32 {
+        self.timing_of(slc).channel_bytes(stage, codewords)
     }
 
     /// Nanoseconds of command and address on the channel.
@@ -446,11 +491,19 @@ impl Flash {
         self.cache_read
     }
 
-    /// The array of a die takes an operation of `leader`.
+    /// The array of a die takes an operation of `leader`, on blocks with one bit a cell (`slc`) or
+    /// on others.
     #[inline]
-    pub(crate) fn take(&mut self, die: DieId, leader: SetId, op: Op, gc: bool, now: Time) {
+    pub(crate) fn take(
+        &mut self,
+        die: DieId,
+        leader: SetId,
+        (op, collects, slc): (Op, Collects, bool),
+        now: Time,
+    ) {
+        let leader = Some(leader);
         self.dies[die.index()].array =
-            Operation { leader: Some(leader), op, gc, began: now, ..Operation::NONE };
+            Operation { leader, op, collects, slc, began: now, ..Operation::NONE };
     }
 
     /// Plans the phases of the operation that a die has taken: `array` is its typical time in the

@@ -40,8 +40,9 @@ pub(super) struct Timing {
     longest: [Span; 3],
     /// Whether any of these times is random.
     is_random: bool,
-    /// Operations with a random time so far.
+    /// Operations with a random time so far, and what sets their random numbers apart.
     pub(super) operations: u64,
+    seed: u64,
     /// Nominal duration of each kind of command: array and channel, without waiting, on a page of
     /// the first type, one unit of a read. Nothing for the buffer, the link and a barrier.
     pub(super) nominal: [Span; STAGE_KINDS],
@@ -84,6 +85,7 @@ impl Timing {
             longest: [nand.read_max_us, nand.program_max_us, nand.erase_max_us],
             is_random: nand.has_random_times(),
             operations: 0,
+            seed: 0,
             nominal: [Span::ZERO; STAGE_KINDS],
         };
         for stage in Stage::COMMANDS {
@@ -95,6 +97,31 @@ impl Timing {
             timing.nominal[stage as usize] = array + Span::from_ns(timing.command_ns + data);
         }
         timing
+    }
+
+    /// The times of blocks that are used with one bit a cell: those of a chip that has one, whose
+    /// greatest times are as many times its typical ones.
+    pub(super) fn of_slc(settings: &Settings) -> Option<Box<Self>> {
+        settings.slc?;
+        let slc = settings.keys.slc;
+        let mut settings = settings.clone();
+        let nand = &mut settings.keys.nand;
+        let erase = slc.erase_us.or(nand.erase_us);
+        let longest = |most: Span, typical: Span, own: Span| {
+            let ns = u128::from(most.as_ns()) * u128::from(own.as_ns());
+            let ns = ns.checked_div(typical.as_ns().into()).unwrap_or(0);
+            Span::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
+        };
+        nand.read_max_us = longest(nand.read_max_us, nand.read_us, slc.read_us);
+        nand.program_max_us = longest(nand.program_max_us, nand.program_us, slc.program_us);
+        nand.erase_max_us = longest(nand.erase_max_us, nand.erase_us, erase);
+        (nand.bits_per_cell, nand.one_shot) = (1, false);
+        (nand.read_us, nand.program_us, nand.erase_us) = (slc.read_us, slc.program_us, erase);
+        nand.read_part_us = Span::ZERO;
+        settings.geometry.program_pages = settings.geometry.joined;
+        let mut timing = Self::new(&settings);
+        timing.seed = SLC_SEED;
+        Some(Box::new(timing))
     }
 
     /// Nominal durations take their time on the channel from here, by operation and bytes.
@@ -200,7 +227,7 @@ impl Timing {
             return typical;
         }
         self.operations += 1;
-        let bits = mix(TAIL_SEED ^ self.operations.wrapping_mul(STEP)) >> 12;
+        let bits = mix(TAIL_SEED ^ self.seed ^ self.operations.wrapping_mul(STEP)) >> 12;
         // In the open interval from 0 to 1, exact.
         let unit = (bits as f64 + 0.5) / (1_u64 << 52) as f64;
         let most = longest.as_ns().saturating_sub(typical.as_ns());
@@ -210,7 +237,7 @@ impl Timing {
 
     fn spread(&mut self, typical: Span) -> Span {
         self.operations += 1;
-        let unit = u128::from(mix(self.operations.wrapping_mul(STEP)) >> 32);
+        let unit = u128::from(mix(self.seed ^ self.operations.wrapping_mul(STEP)) >> 32);
         let square = (unit * unit) >> 32;
         let fourth = (square * square) >> 32;
         let longest = u128::from(typical.as_ns()) * u128::from(self.spread_ppm) / 1_000_000;
@@ -227,6 +254,9 @@ fn part_bytes(nand: &NandKeys) -> u32 {
 
 /// What sets the random numbers of tails apart from those of `nand.spread_percent`.
 const TAIL_SEED: u64 = 0xA076_1D64_78BD_642F;
+
+/// What sets those of blocks with one bit a cell apart from others.
+const SLC_SEED: u64 = 0x2545_F491_4F6C_DD1D;
 
 /// A time in nanoseconds, rounded down.
 #[expect(

@@ -4,6 +4,7 @@
 use super::idle::Idle;
 use super::map_cache::MapCache;
 use super::page_map::{Owner, PageMap};
+use super::slc::Slc;
 use super::study::Study;
 use crate::config::{Allocation, GcKeys, GcPacing, MapKeys, Settings};
 use crate::handle::SetId;
@@ -41,6 +42,8 @@ pub(crate) struct Base {
     stripe_units: u32,
     /// Garbage collection in idle times.
     pub(super) idle: Idle,
+    /// The SLC cache, if there is one.
+    pub(super) slc: Option<Box<Slc>>,
 }
 
 impl Base {
@@ -70,6 +73,7 @@ impl Base {
             stripes: (0..planes).map(plane).collect(),
             stripe_units: if raw { of_plane } else { geometry.units_per_page },
             idle: Idle::new(settings, if spans { 1 } else { planes }, plans),
+            slc: Slc::new(settings),
         }
     }
 
@@ -201,8 +205,9 @@ impl Base {
     pub(crate) fn frontier(&self, set: SetId, sets: &Sets) -> Frontier {
         let state = &sets[set];
         match sets.stage(set) {
+            Stage::Program if self.slc.is_some() => self.frontier_of_write(set, sets),
             Stage::Program => Frontier::HostData(state.stream()),
-            Stage::CopyProgram => {
+            Stage::CopyProgram | Stage::FoldProgram => {
                 let source = state.source().expect("a copy has a source");
                 self.map.blocks.copy_frontier(self.geometry.block_of(source))
             }
@@ -233,6 +238,9 @@ impl Base {
     /// remembered.
     pub(super) fn begin_phase(&mut self) {
         self.idle.begin_phase();
+        if let Some(slc) = &mut self.slc {
+            slc.begin_phase();
+        }
         let blocks = &self.map.blocks;
         for (plane, free) in (0..).map(PlaneId::new).zip(&mut self.free_at_start) {
             if *free == u32::MAX {
@@ -243,15 +251,22 @@ impl Base {
 
     /// When work in an idle time is due.
     #[inline]
-    pub(crate) const fn idle_due(&self) -> Time {
-        self.idle.due
+    pub(crate) fn idle_due(&self) -> Time {
+        match &self.slc {
+            Some(slc) => self.idle.due.min(slc.due()),
+            None => self.idle.due,
+        }
     }
 
     /// At the end of an instant, `idle` while no request is outstanding but more will come: whether
     /// planes may work now.
     #[inline]
     pub(crate) fn may_work_idle(&mut self, idle: bool, now: Time) -> bool {
-        self.idle.may_work(idle, now)
+        let collects = self.idle.may_work(idle, now);
+        match &mut self.slc {
+            Some(slc) => slc.may_work(idle, now, collects),
+            None => collects,
+        }
     }
 
     /// How long it takes to look at so many candidates for victims.

@@ -67,6 +67,29 @@ impl Idle {
         }
     }
 
+    /// That of folding, which every plane may want after `patience`.
+    pub(super) fn of_folds(planes: u32, patience: Span) -> Self {
+        let words = (planes as usize).div_ceil(64);
+        Self {
+            wanting: vec![u64::MAX; words],
+            planes,
+            each_time: false,
+            enough: 0,
+            since: Time::MAX,
+            due: Time::MAX,
+            patience,
+            period: None,
+            blocks: 0,
+            left: 0,
+            next: Time::ZERO,
+            turn: 0,
+            looked: 0,
+            taken: 0,
+            working: vec![0; words],
+            under_way: 0,
+        }
+    }
+
     /// The same at the start of a phase; idle times before it are forgotten.
     pub(super) fn begin_phase(&mut self) {
         self.wanting.fill(u64::MAX);
@@ -96,8 +119,12 @@ impl Idle {
     /// Whether a plane with so many free blocks collects garbage because no request has been
     /// outstanding for long enough.
     pub(super) fn works(&self, free: u64, now: Time) -> bool {
-        let idle = self.since < Time::MAX && self.ends() <= now;
-        idle && self.period.is_none() && self.is_short(free)
+        self.is_long_enough(now) && self.period.is_none() && self.is_short(free)
+    }
+
+    /// Whether no request has been outstanding for long enough.
+    pub(super) fn is_long_enough(&self, now: Time) -> bool {
+        self.since < Time::MAX && self.ends() <= now
     }
 
     /// At the end of an instant, `idle` while no request is outstanding but more will come: whether

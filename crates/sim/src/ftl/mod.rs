@@ -8,6 +8,7 @@
 //! other rooms is listed, and flows in `device` do it.
 
 mod base;
+mod cells;
 pub mod cmt;
 mod idle;
 mod lent;
@@ -21,6 +22,7 @@ mod plan;
 pub(crate) mod planned;
 pub mod raw;
 mod saving;
+mod slc;
 mod study;
 
 use crate::config::Settings;
@@ -325,6 +327,15 @@ impl Scheme {
     pub(crate) fn work_idle(&mut self, lent: &mut Lent<'_>) -> bool {
         let is_busy = |own: &Self, plane| either!(own, own => own.is_busy(plane));
         let is_at_work = |plane| either!(&*self, own => own.is_at_work(plane));
+        if let Some(slc) = &mut lent.base.slc {
+            if let Some(plane) = slc.wanting_plane() {
+                either!(self, own => own.begin_idle_fold(plane, lent));
+                return true;
+            }
+            if !slc.collects() {
+                return false;
+            }
+        }
         if lent.base.idle.period.is_some() {
             // Planes that have nothing under way reclaim a block each, by turns, as far as the
             // period has any left.

@@ -61,6 +61,7 @@ impl Care {
             static_gap: small(keys.wear.static_gap),
             factory_bad: settings.factory_bad_blocks,
             endurance: small(keys.nand.endurance_cycles),
+            slc: settings.slc,
         }
     }
 }

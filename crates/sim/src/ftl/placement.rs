@@ -50,6 +50,9 @@ pub(super) trait Placement {
         unreachable!("nothing is copied")
     }
 
+    /// The device has been idle for so long that a plane folds its SLC cache.
+    fn begin_idle_fold(&mut self, plane: PlaneId, lent: &mut Lent<'_>) {}
+
     /// A set has erased its block.
     fn erased(&mut self, set: SetId, lent: &mut Lent<'_>);
 

@@ -55,7 +55,7 @@ impl Pool {
             GcStart::Needed => gc.reserve_blocks - 1,
         };
         Self {
-            blocks: settings.geometry.blocks_per_plane - settings.factory_bad_blocks,
+            blocks: settings.good_blocks(),
             block_units: settings.geometry.units_per_block(),
             program_units: settings.geometry.program_units(),
             units: [0; 2],

@@ -28,7 +28,7 @@ impl Ledger<'_> {
                 self.wire_share(set, die, leads)
             } else {
                 let command_ns = if leads { self.flash.command_ns() } else { 0 };
-                command_ns + self.flash.channel_ns(stage, state.page_codewords())
+                command_ns + self.flash.channel_ns(stage, state.page_codewords(), operation.slc)
             };
             self.count_page((operation, phase), (op, purpose), charge, (leads, transfer_ns));
         }
@@ -43,9 +43,10 @@ impl Ledger<'_> {
         charge: Option<RequestId>,
         (leads, transfer_ns): (bool, u64),
     ) {
-        let arrays = Work::of_arrays(self.sets.geometry(), op, 1, operation.array);
+        let arrays = Work::of_arrays(self.sets.geometry(), op, 1, operation.array, operation.slc);
         let work = Work { ops: u64::from(leads), transfer_ns, ..arrays };
-        self.account.worked(phase, (op.into(), purpose), charge, &work);
+        let kind = ArrayWork::of(op, operation.slc);
+        self.account.worked(phase, (kind, purpose), charge, &work);
         if operation.retries > 0 {
             let again = work.times(operation.retries.into());
             self.account.worked(phase, (ArrayWork::Retry, purpose), charge, &again);

@@ -304,10 +304,10 @@ impl Ledger<'_> {
     pub(crate) fn running_time(&self, set: SetId, operation: &Operation) -> Ran {
         let since = self.sets.track(set).since();
         let all = self.now.since(since).as_ns();
-        let (retry, gc) = (operation.retry.as_ns(), operation.gc);
+        let (retry, collects) = (operation.retry.as_ns(), operation.collects);
         if self.flash.has_requests() {
             let [bus, unknown] = self.wire_time(set);
-            return Ran { all, bus, unknown, retry, gc };
+            return Ran { all, bus, unknown, retry, collects };
         }
         let overlap = |from: Time, until: Time| {
             let (from, until) = (from.max(since), until.min(self.now));
@@ -317,7 +317,7 @@ impl Ledger<'_> {
         if operation.out_ns > 0 {
             bus += overlap(operation.array_end, operation.out_from);
         }
-        Ran { all, bus, unknown: 0, retry, gc }
+        Ran { all, bus, unknown: 0, retry, collects }
     }
 
     /// Time since the operation of a set began or was resumed that it waited for the channel, and

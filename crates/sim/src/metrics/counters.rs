@@ -33,6 +33,8 @@ choice! {
         Merge = "merge",
         /// Copies of wear levelling.
         Wear = "wear",
+        /// Copies of folding.
+        Fold = "fold",
     }
 }
 
@@ -46,7 +48,13 @@ impl Padding {
             Purpose::MapFetch | Purpose::MapWriteback | Purpose::MapGc => Self::Map,
             Purpose::Merge => Self::Merge,
             Purpose::Wear => Self::Wear,
+            Purpose::Fold => Self::Fold,
         }
+    }
+
+    /// Whether few devices have it, so that reports of others leave it out.
+    pub const fn is_rare(self) -> bool {
+        matches!(self, Self::Fold)
     }
 }
 
@@ -61,20 +69,35 @@ pub enum ArrayWork {
     Erase,
     /// Senses pages again.
     Retry,
+    /// Senses pages of blocks that are used with one bit a cell.
+    SlcRead,
+    /// Programs such pages.
+    SlcProgram,
+    /// Erases such blocks.
+    SlcErase,
 }
 
 impl ArrayWork {
-    const COUNT: usize = Self::Retry as usize + 1;
+    const COUNT: usize = Self::SlcErase as usize + 1;
+
+    /// That of an operation on blocks that are used with one bit a cell, or not.
+    #[inline]
+    pub const fn of(op: Op, slc: bool) -> Self {
+        match (op, slc) {
+            (Op::Read, false) => Self::Read,
+            (Op::Program, false) => Self::Program,
+            (Op::Erase, false) => Self::Erase,
+            (Op::Read, true) => Self::SlcRead,
+            (Op::Program, true) => Self::SlcProgram,
+            (Op::Erase, true) => Self::SlcErase,
+        }
+    }
 }
 
 impl From<Op> for ArrayWork {
     #[inline]
     fn from(op: Op) -> Self {
-        match op {
-            Op::Read => Self::Read,
-            Op::Program => Self::Program,
-            Op::Erase => Self::Erase,
-        }
+        Self::of(op, false)
     }
 }
 
@@ -95,12 +118,13 @@ crate::saved::saved!(Work { ops, pages, array_ns, transfer_ns });
 
 impl Work {
     /// The work of the arrays in an operation that takes so long on each of its planes and begins
-    /// with so many pages: a program goes on to the other pages of its unit, an operation on joined
-    /// planes works on all of them.
+    /// with so many pages: a program goes on to the other pages of its unit, which with one bit a
+    /// cell (`slc`) is a page; an operation on joined planes works on all of them.
     #[inline]
-    pub fn of_arrays(geometry: &Geometry, op: Op, heads: u64, time: Span) -> Self {
+    pub fn of_arrays(geometry: &Geometry, op: Op, heads: u64, time: Span, slc: bool) -> Self {
         let planes = heads * u64::from(geometry.planes_of(op));
         let pages = match op {
+            Op::Program if slc => planes,
             Op::Program => heads * u64::from(geometry.program_pages),
             Op::Read | Op::Erase => planes,
         };
@@ -145,7 +169,14 @@ impl Tally {
 
     /// The work of one operation for one purpose, of a read without senses after the first.
     pub fn get(&self, op: Op, purpose: Purpose) -> Work {
-        self.0[ArrayWork::from(op) as usize][purpose as usize]
+        let mut sum = self.of_cells(op, purpose, false);
+        sum.add(&self.of_cells(op, purpose, true));
+        sum
+    }
+
+    /// The same on blocks that are used with one bit a cell, or on all others.
+    pub const fn of_cells(&self, op: Op, purpose: Purpose, slc: bool) -> Work {
+        self.0[ArrayWork::of(op, slc) as usize][purpose as usize]
     }
 
     /// Senses of reads after the first, and the reads that had any, for one purpose.
@@ -156,7 +187,9 @@ impl Tally {
     /// The work of one operation for all purposes, of reads without senses after the first.
     pub fn of_op(&self, op: Op) -> Work {
         let mut sum = Work::default();
-        self.0[ArrayWork::from(op) as usize].iter().for_each(|work| sum.add(work));
+        for slc in [false, true] {
+            self.0[ArrayWork::of(op, slc) as usize].iter().for_each(|work| sum.add(work));
+        }
         sum
     }
 

@@ -54,6 +54,8 @@ parts! {
     DieErase = "die_erase", Waits, "die erases", "behind erases";
     /// ... or with garbage collection.
     DieGc = "die_gc", Waits, "die collects garbage", "behind garbage collection";
+    /// ... or with folding. With an SLC cache only.
+    DieFold = "die_fold", RareWait, "die folds", "behind folding";
     /// On the die, waiting for the channel; or ready, while the die waited for power.
     Bus = "bus", Waits, "channel or power taken", "for the channel";
     /// The own data command in the array; of a read, sensing for the first time.

@@ -17,6 +17,8 @@ pub struct Counts {
     pub host_programs: u64,
     /// Pages programmed by garbage collection, map pages included.
     pub gc_programs: u64,
+    /// Pages programmed by folding.
+    pub fold_programs: u64,
     /// Pages programmed for all purposes.
     pub programs: u64,
     /// Blocks erased.
@@ -32,6 +34,7 @@ impl Counts {
     fn go_on(&mut self, now: &Self, base: &Self) {
         self.host_programs += now.host_programs - base.host_programs;
         self.gc_programs += now.gc_programs - base.gc_programs;
+        self.fold_programs += now.fold_programs - base.fold_programs;
         self.programs += now.programs - base.programs;
         self.erases += now.erases - base.erases;
         self.accesses_pj += now.accesses_pj - base.accesses_pj;
@@ -72,7 +75,15 @@ impl Bin {
 struct StreamBins(Vec<u64>);
 
 saved!(StreamBins {} lists { 0 });
-saved!(Counts { host_programs, gc_programs, programs, erases, free_blocks, accesses_pj });
+saved!(Counts {
+    host_programs,
+    gc_programs,
+    fold_programs,
+    programs,
+    erases,
+    free_blocks,
+    accesses_pj
+});
 saved!(Bin { requests, sectors, latency_ns, latency_max, outstanding_ns, energy, counts });
 
 /// A time series under way. Its time is measured time: phases that are not measured leave no gap.
@@ -190,8 +201,9 @@ impl Series {
         self.bins.iter().map(|bin| bin.outstanding_ns).sum()
     }
 
-    /// The series as plain data; `unit_bytes` are programmed at once.
-    pub fn report(mut self, counts: &Counts, unit_bytes: u64) -> SeriesReport {
+    /// The series as plain data; `unit_bytes` are programmed at once. `folds` is whether it shows
+    /// what folding programmed.
+    pub fn report(mut self, counts: &Counts, unit_bytes: u64, folds: bool) -> SeriesReport {
         self.close(counts);
         let last = self.bins.len() - 1;
         let rest = self.elapsed - last as u64 * self.width;
@@ -204,7 +216,11 @@ impl Series {
             let energy_pj = pj - before + bin.counts.accesses_pj;
             BinReport::of(bin, width, unit_bytes, energy_pj)
         });
-        SeriesReport { bin_ns: self.width, bins: bins.collect() }
+        let mut report = SeriesReport { bin_ns: self.width, bins: bins.collect() };
+        if folds {
+            report.show_folds(self.bins.iter().map(|bin| bin.counts.fold_programs));
+        }
+        report
     }
 
     fn end_of_bin(&self) -> u64 {
@@ -255,6 +271,15 @@ pub struct SeriesReport {
     pub bins: Vec<BinReport>,
 }
 
+impl SeriesReport {
+    /// Shows what folding programmed in each bin.
+    fn show_folds(&mut self, folds: impl Iterator<Item = u64>) {
+        for (bin, folds) in self.bins.iter_mut().zip(folds) {
+            bin.fold_programs = Some(folds);
+        }
+    }
+}
+
 /// What happened in one bin.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BinReport {
@@ -291,6 +316,9 @@ pub struct BinReport {
     pub host_programs: u64,
     /// Pages programmed by garbage collection, map pages included.
     pub gc_programs: u64,
+    /// Pages programmed by folding, of devices with an SLC cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fold_programs: Option<u64>,
     /// Bytes programmed for all purposes / bytes of the writes.
     pub write_amplification: Option<f64>,
     /// Blocks erased.
@@ -336,6 +364,7 @@ impl BinReport {
             outstanding_ns: bin.outstanding_ns,
             host_programs: bin.counts.host_programs,
             gc_programs: bin.counts.gc_programs,
+            fold_programs: None,
             write_amplification: (written > 0).then(|| programmed / written as f64),
             erases: bin.counts.erases,
             free_blocks: bin.counts.free_blocks,
@@ -380,7 +409,7 @@ mod tests {
             let streams = [0, 1, 2].map(|stream| series.stream_bytes(stream));
             let sums = streams.each_ref().map(|bins| bins.iter().sum::<u64>());
             assert_eq!(sums, [0, 2_500 * 4_096, 0]);
-            let report = series.report(&counts(10_000), 4_096);
+            let report = series.report(&counts(10_000), 4_096, false);
             let doublings = (report.bin_ns / width).ilog2();
             assert_eq!(report.bin_ns, width << doublings);
             assert!(streams.iter().all(|bins| bins.len() == report.bins.len()));
@@ -408,7 +437,7 @@ mod tests {
         series.advance(Time::from_ns(130), 0, [2_000, 0], Counts::default);
         series.took(Time::from_ns(105), Time::from_ns(125), 100);
         series.took(Time::from_ns(110), Time::from_ns(120), 30);
-        let report = series.report(&Counts { accesses_pj: 4, ..Counts::default() }, 1);
+        let report = series.report(&Counts { accesses_pj: 4, ..Counts::default() }, 1, false);
         let energy: Vec<_> = report.bins.iter().map(|bin| bin.energy_pj).collect();
         assert_eq!(energy, [25 + 20, 50 + 30 + 20, 25 + 20, 4]);
         assert_eq!(report.bins[1].mean_mw, Some(10.0));
@@ -420,7 +449,7 @@ mod tests {
         let mut series = Series::new(10);
         series.begin(Time::ZERO);
         series.advance(Time::from_ns(125), 0, [14, 14 << MIB_BITS], Counts::default);
-        let report = series.report(&Counts::default(), 1);
+        let report = series.report(&Counts::default(), 1, false);
         // 1,750 fJ of each kind; a picojoule of each is full when 72 ns have passed.
         let energy: Vec<_> = report.bins.iter().map(|bin| bin.energy_pj).collect();
         assert_eq!(energy, [0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0]);
@@ -434,7 +463,7 @@ mod tests {
         series.advance(Time::from_ns(15), 2, [0; 2], Counts::default);
         series.advance(Time::from_ns(40), 1, [0; 2], Counts::default);
         series.answered(RequestOp::Read, 1, 40);
-        let report = series.report(&Counts::default(), 1);
+        let report = series.report(&Counts::default(), 1, false);
         let outstanding: Vec<_> = report.bins.iter().map(|bin| bin.outstanding_ns).collect();
         assert_eq!(outstanding, [20, 15, 10, 10, 0]);
         assert_eq!(report.bins[1].outstanding_mean, Some(1.5));

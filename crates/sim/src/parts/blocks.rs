@@ -4,13 +4,17 @@
 //! Every vector starts as zeros that the operating system maps on first use, so a fresh device of
 //! any size costs no time. Block numbers are stored plus one where 0 has to mean none.
 
+mod cells;
 mod full;
 mod index;
 mod lay;
 mod numbers;
 mod planned;
+mod slc;
 mod wear;
 
+use cells::Cells;
+pub use cells::{CacheBlocks, SlcCache};
 pub use full::FullBlocks;
 use index::Index;
 use wear::Heap;
@@ -32,6 +36,8 @@ pub enum Frontier {
     CopiedData(u8),
     /// Host writes, by stream.
     HostData(u8),
+    /// Host writes of all streams, with one bit a cell.
+    Slc,
 }
 
 impl Frontier {
@@ -52,6 +58,8 @@ pub struct Frontiers {
     pub maps: bool,
     /// Whether copied map pages have a frontier of their own, not that of those written back.
     pub copied_maps: bool,
+    /// Whether host data is written to blocks with one bit a cell.
+    pub slc: bool,
 }
 
 impl Frontiers {
@@ -63,16 +71,20 @@ impl Frontiers {
     /// How many open blocks a plane may have.
     pub const fn count(self) -> u32 {
         let maps = if self.maps { 1 + self.copied_maps as u32 } else { 0 };
-        self.streams as u32 + self.generations as u32 + maps
+        self.data() as u32 + maps
+    }
+
+    /// How many of them are of data.
+    const fn data(self) -> u8 {
+        self.streams + self.generations + self.slc as u8
     }
 
     /// The place of a frontier among those of its plane.
     const fn slot(self, frontier: Frontier) -> usize {
         let data = match frontier {
-            Frontier::HostMap => return (self.streams + self.generations) as usize,
-            Frontier::CopiedMap => {
-                return (self.streams + self.generations) as usize + self.copied_maps as usize;
-            }
+            Frontier::HostMap => self.data(),
+            Frontier::CopiedMap => self.data() + self.copied_maps as u8,
+            Frontier::Slc => self.streams + self.generations,
             Frontier::HostData(stream) => stream % self.streams,
             Frontier::CopiedData(_) if self.generations == 0 => 0,
             Frontier::CopiedData(generation) => {
@@ -85,9 +97,9 @@ impl Frontiers {
 
     /// The frontier that garbage collection copies from a block that `tag` was filled by.
     const fn for_copy(self, tag: u8) -> Frontier {
-        if tag >= self.streams + self.generations {
+        if tag >= self.data() {
             Frontier::CopiedMap
-        } else if tag < self.streams {
+        } else if tag < self.streams || tag == self.streams + self.generations {
             Frontier::CopiedData(0)
         } else {
             Frontier::CopiedData(tag - self.streams + 1)
@@ -160,6 +172,8 @@ pub struct Blocks {
     /// blocks for static wear levelling. Empty without.
     least_free: Vec<Heap>,
     least_full: Vec<Heap>,
+    /// Blocks that are used with one bit a cell, where there are such.
+    cells: Option<Box<Cells>>,
 }
 
 crate::saved::saved!(OpenBlock { block, next });
@@ -179,7 +193,7 @@ crate::saved::saved!(Pool {
 } skip { gaining });
 crate::saved::saved!(Blocks {
     pools, open, valid, erases, tags, filled, bad, links, full, bucket_head, bucket_tail,
-    index,
+    index, cells,
 } skip { geometry, frontiers, care, least_free, least_full });
 
 impl Blocks {
@@ -207,9 +221,11 @@ impl Blocks {
             index: Index::new(looks, planes, blocks, geometry.units_per_block()),
             least_free: Care::heaps(care.dynamic, planes),
             least_full: Care::heaps(care.static_gap > 0, planes),
+            cells: Cells::new(care.slc, blocks, planes),
             care,
         };
         made.mark_factory_bad();
+        made.set_cells_aside();
         made
     }
 
@@ -227,7 +243,8 @@ impl Blocks {
         let open = u64::from(frontiers.count()) * size_of::<OpenBlock>() as u64;
         let pools = planes * (size_of::<Pool>() as u64 + open);
         let buckets = planes * (u64::from(units) + 1) * 8;
-        (blocks * (each + heaps * heap_bytes) + listed + pools, buckets + by_number)
+        let cells = if care.slc.is_some() { Cells::bytes(planes, blocks) } else { 0 };
+        (blocks * (each + heaps * heap_bytes) + listed + pools + cells, buckets + by_number)
     }
 
     /// Free blocks of a plane.
@@ -247,7 +264,7 @@ impl Blocks {
 
     /// Whether a block holds map pages.
     pub fn holds_map(&self, block: BlockId) -> bool {
-        self.tags[block.index()] >= self.frontiers.streams + self.frontiers.generations
+        self.tags[block.index()] >= self.frontiers.data()
     }
 
     /// How far a block that no job is collecting has been programmed, in units.
@@ -255,6 +272,9 @@ impl Blocks {
         let plane = self.geometry.plane_of_block(block).index();
         if self.full[block.index()] || self.pools[plane].begun == block.get() + 1 {
             return self.geometry.units_per_block();
+        }
+        if self.is_filled_cached(block) {
+            return self.units_of(block);
         }
         let count = self.frontiers.count() as usize;
         let first = plane * count;
@@ -279,7 +299,7 @@ impl Blocks {
                 self.frontiers.generations == 0 && stream % self.frontiers.streams == 0
             }
             Frontier::HostMap => !self.frontiers.copied_maps,
-            Frontier::CopiedMap | Frontier::CopiedData(_) => false,
+            Frontier::CopiedMap | Frontier::CopiedData(_) | Frontier::Slc => false,
         }
     }
 
@@ -295,30 +315,47 @@ impl Blocks {
         let mut open = self.open[slot];
         let opened = open.block == 0;
         if opened {
-            let block = self.take_free(plane)?;
+            let block = self.take_for(plane, frontier)?;
             let place = self.frontiers.slot(frontier);
             self.tags[block.index()] = place.to_le_bytes()[0];
             open = OpenBlock { block: block.get() + 1, next: 0 };
         }
         let ppn = self.geometry.unit_of(BlockId::new(open.block - 1), open.next);
         open.next += 1;
-        if open.next == self.geometry.units_per_block() {
+        if open.next == self.units_of(BlockId::new(open.block - 1)) {
             open = OpenBlock::default();
         }
         self.open[slot] = open;
         Some((ppn, opened))
     }
 
+    /// Takes a free block for a frontier.
+    fn take_for(&mut self, plane: PlaneId, frontier: Frontier) -> Option<BlockId> {
+        if frontier == Frontier::Slc {
+            return self.take_cached(plane);
+        }
+        let block = self.take_free(plane)?;
+        if let Some(cells) = &mut self.cells {
+            cells.leave(block);
+        }
+        Some(block)
+    }
+
     /// Leaves the rest of the program unit that begins with `first` empty, behind `taken` units.
     pub fn pad(&mut self, plane: PlaneId, frontier: Frontier, taken: u32) {
-        let missing = self.geometry.program_units() - taken;
+        let of_cells = if frontier == Frontier::Slc { self.cells.as_deref() } else { None };
+        let (program, units) = match of_cells {
+            Some(Cells { cache, .. }) => (cache.program_units, cache.block_units),
+            None => (self.geometry.program_units(), self.geometry.units_per_block()),
+        };
+        let missing = program - taken;
         if missing == 0 {
             return;
         }
         let slot = self.slot(plane, frontier);
         let open = &mut self.open[slot];
         open.next += missing;
-        if open.next == self.geometry.units_per_block() {
+        if open.next == units {
             *open = OpenBlock::default();
         }
     }
@@ -328,6 +365,7 @@ impl Blocks {
     pub fn end_programs(&mut self) {
         let units = self.geometry.program_units();
         for slot in 0..self.open.len() {
+            // No such state has a cache.
             let OpenBlock { block, next } = self.open[slot];
             let end = next.next_multiple_of(units);
             if block != 0 && end == self.geometry.units_per_block() {
@@ -349,6 +387,9 @@ impl Blocks {
     /// A program unit that holds `ppn` has been programmed: its block becomes a possible victim
     /// with its last one.
     pub fn programmed(&mut self, ppn: Ppn) {
+        if self.is_slc(self.geometry.block_of(ppn)) {
+            return self.programmed_cached(ppn);
+        }
         let units = self.geometry.units_per_block();
         if self.geometry.unit_in_block(ppn) + self.geometry.program_units() >= units {
             let block = self.geometry.block_of(ppn);
@@ -416,7 +457,9 @@ impl Blocks {
         let units = u64::from(self.geometry.units_per_block());
         let count = self.frontiers.count() as usize;
         let first = plane.index() * count;
-        let open = self.open[first..first + count].iter().filter(|open| open.block != 0);
+        let open = self.open[first..first + count].iter().filter(|open| {
+            open.block.checked_sub(1).is_some_and(|block| !self.is_slc(BlockId::new(block)))
+        });
         let left: u64 = open.map(|open| units - u64::from(open.next)).sum();
         u64::from(self.free_blocks(plane)) * units + left
     }

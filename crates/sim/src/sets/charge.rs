@@ -2,6 +2,7 @@
 //! The parts and their words are in `metrics/parts`.
 
 use super::Mode;
+use super::operation::Collects;
 use super::track::{
     ACCOUNTS, BUS, DIE, DIE_ACCOUNTS, DIE_GC, FIRMWARE, OTHER, OWN, PART_OF, SLOT, Track,
 };
@@ -24,7 +25,7 @@ const fn charged(mode: Mode) -> Option<(usize, Option<Part>)> {
 }
 
 /// What a command on its die has spent its time on, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Ran {
     /// All of it.
     pub(crate) all: u64,
@@ -34,8 +35,8 @@ pub(crate) struct Ran {
     pub(crate) unknown: u64,
     /// The array sensed again.
     pub(crate) retry: u64,
-    /// Whether it is garbage collection's.
-    pub(crate) gc: bool,
+    /// Whose work it is, where it is not a request's.
+    pub(crate) collects: Collects,
 }
 
 /// What time is charged to.
@@ -80,11 +81,11 @@ impl Track {
     /// A command was on its die; `is_data` is whether it moves the data of the request itself.
     #[inline]
     pub(crate) fn charge_running(&mut self, ran: &Ran, is_data: bool) {
-        let Ran { all, bus, unknown, retry, gc } = *ran;
+        let Ran { all, bus, unknown, retry, collects } = *ran;
         self.own += Span::from_ns(all);
-        if gc {
-            self.spent[DIE + DIE_GC] += all;
-            return self.parts.add(Part::DieGc, all);
+        if let Some(place) = collects.place() {
+            self.spent[DIE + place] += all;
+            return self.parts.add(PART_OF[DIE + place], all);
         }
         let own = all - bus;
         self.spent[BUS] += bus;
@@ -150,8 +151,8 @@ impl Track {
     /// What a command on its die has spent so far, as [`Self::charge_running`] charges.
     pub(crate) fn spent_running(ran: &Ran) -> [u64; ACCOUNTS] {
         let mut spent = [0; ACCOUNTS];
-        if ran.gc {
-            spent[DIE + DIE_GC] = ran.all;
+        if let Some(place) = ran.collects.place() {
+            spent[DIE + place] = ran.all;
         } else {
             spent[BUS] = ran.bus;
             spent[OWN] = ran.all - ran.bus;

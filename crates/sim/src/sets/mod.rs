@@ -21,7 +21,7 @@ use flashyard_core::command::Rank;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::graph::{self, Edge, EdgeKind, Graph, Node, Reach};
 use flashyard_core::units::{DieId, PlaneId, Span};
-pub(crate) use operation::{Operation, Place, Segment};
+pub(crate) use operation::{Collects, Operation, Place, Segment};
 use rows::Rows;
 pub(crate) use set::{Mode, Set};
 use slots::Slots;

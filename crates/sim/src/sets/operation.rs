@@ -1,7 +1,8 @@
 //! An array operation and its phases on the channel.
 
+use super::track::{DIE_FOLD, DIE_GC};
 use crate::handle::SetId;
-use flashyard_core::command::Op;
+use flashyard_core::command::{Op, Purpose};
 use flashyard_core::units::{Span, Time};
 
 /// Where on a die an operation is.
@@ -13,6 +14,39 @@ pub(crate) enum Place {
     Output,
     /// Suspended.
     Suspended,
+}
+
+/// What work of the device's own an operation is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Collects {
+    /// None that waits behind requests.
+    Nothing,
+    /// Garbage collection or a merge.
+    Garbage,
+    /// The folding of a block that is used with one bit a cell.
+    Cache,
+}
+
+impl Collects {
+    /// That of a purpose.
+    #[inline]
+    pub(crate) const fn of(purpose: Purpose) -> Self {
+        match purpose {
+            Purpose::Fold => Self::Cache,
+            purpose if purpose.is_gc() => Self::Garbage,
+            _ => Self::Nothing,
+        }
+    }
+
+    /// The place of its time among the running totals of a die.
+    #[inline]
+    pub(crate) const fn place(self) -> Option<usize> {
+        match self {
+            Self::Nothing => None,
+            Self::Garbage => Some(DIE_GC),
+            Self::Cache => Some(DIE_FOLD),
+        }
+    }
 }
 
 /// What an operation does at a time.
@@ -34,8 +68,10 @@ pub(crate) struct Operation {
     /// The first of the sets that it serves, none for no operation; the others are its riders.
     pub(crate) leader: Option<SetId>,
     pub(crate) op: Op,
-    /// Whether it is garbage collection's.
-    pub(crate) gc: bool,
+    /// Whose work it is, where it is not a request's.
+    pub(crate) collects: Collects,
+    /// Whether its blocks are used with one bit a cell.
+    pub(crate) slc: bool,
     /// When the die took it, when the channel began to carry its command, when the array is done,
     /// when the channel begins to carry its data out.
     pub(crate) began: Time,
@@ -65,7 +101,8 @@ impl Operation {
     pub(crate) const NONE: Self = Self {
         leader: None,
         op: Op::Read,
-        gc: false,
+        collects: Collects::Nothing,
+        slc: false,
         began: Time::ZERO,
         lead_from: Time::MAX,
         array_end: Time::MAX,

@@ -258,12 +258,11 @@ impl Set {
     #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub(crate) const fn purpose(&self) -> Purpose {
         let levels = match self.work {
-            Work::Own(OwnWork::Copy { levels, .. } | OwnWork::Erase { levels }) => {
-                return if levels { Purpose::Wear } else { Purpose::Gc };
-            }
-            Work::Own(OwnWork::CopyMap { levels, .. }) => {
-                return if levels { Purpose::Wear } else { Purpose::MapGc };
-            }
+            Work::Own(
+                OwnWork::Copy { purpose, .. }
+                | OwnWork::CopyMap { purpose, .. }
+                | OwnWork::Erase { purpose },
+            ) => return purpose,
             Work::Own(OwnWork::Steps { levels, .. }) => levels,
             _ => false,
         };

@@ -18,6 +18,8 @@ pub(crate) enum Stage {
     CopyRead,
     /// Read a page that a merge copies.
     MergeRead,
+    /// Read a valid page out of a block that is folded.
+    FoldRead,
     /// Read a map page whose data has moved.
     RewriteRead,
     /// Program the map page of a dirty line that is evicted (MP).
@@ -28,6 +30,8 @@ pub(crate) enum Stage {
     CopyProgram,
     /// Program what a merge has read elsewhere on the plane.
     MergeProgram,
+    /// Program what was read out of a block that is folded elsewhere on the plane.
+    FoldProgram,
     /// Program a map page whose data has moved.
     RewriteProgram,
     /// Erase the victim.
@@ -36,6 +40,8 @@ pub(crate) enum Stage {
     HostErase,
     /// Erase a block that a merge has emptied.
     MergeErase,
+    /// Erase a block that has been folded.
+    FoldErase,
     /// Put a unit into the write buffer, or get it from there.
     Buffer,
     /// Carry the data of a page access over the link to the host.
@@ -50,7 +56,7 @@ pub(crate) const STAGE_KINDS: usize = Stage::Barrier as usize + 1;
 
 impl Stage {
     /// The commands that a die serves.
-    pub(crate) const COMMANDS: [Self; 15] = [
+    pub(crate) const COMMANDS: [Self; 18] = [
         Self::EvictRead,
         Self::Writeback,
         Self::Fetch,
@@ -64,6 +70,9 @@ impl Stage {
         Self::MergeRead,
         Self::MergeProgram,
         Self::MergeErase,
+        Self::FoldRead,
+        Self::FoldProgram,
+        Self::FoldErase,
         Self::RewriteRead,
         Self::RewriteProgram,
     ];
@@ -77,13 +86,15 @@ impl Stage {
             | Self::Read
             | Self::CopyRead
             | Self::MergeRead
+            | Self::FoldRead
             | Self::RewriteRead => Op::Read,
             Self::Writeback
             | Self::Program
             | Self::CopyProgram
             | Self::MergeProgram
+            | Self::FoldProgram
             | Self::RewriteProgram => Op::Program,
-            Self::Erase | Self::HostErase | Self::MergeErase => Op::Erase,
+            Self::Erase | Self::HostErase | Self::MergeErase | Self::FoldErase => Op::Erase,
             Self::Buffer | Self::Link | Self::Barrier => unreachable!(),
         }
     }
@@ -104,6 +115,7 @@ impl Stage {
             | Self::Barrier => Purpose::Host,
             Self::CopyRead | Self::CopyProgram | Self::Erase => Purpose::Gc,
             Self::MergeRead | Self::MergeProgram | Self::MergeErase => Purpose::Merge,
+            Self::FoldRead | Self::FoldProgram | Self::FoldErase => Purpose::Fold,
             Self::RewriteRead | Self::RewriteProgram => Purpose::MapGc,
         }
     }
@@ -124,6 +136,9 @@ impl Stage {
             Self::MergeRead => "LR",
             Self::MergeProgram => "LP",
             Self::MergeErase => "LE",
+            Self::FoldRead => "SR",
+            Self::FoldProgram => "SP",
+            Self::FoldErase => "SE",
             Self::RewriteRead => "UR",
             Self::RewriteProgram => "UP",
             Self::Buffer => "B",
@@ -132,9 +147,10 @@ impl Stage {
         }
     }
 
-    /// Whether it copies a unit for garbage collection or a merge.
+    /// Whether it copies a unit for garbage collection or a merge, or folds it.
     pub(crate) const fn is_copy(self) -> bool {
         matches!(self, Self::CopyRead | Self::CopyProgram | Self::MergeRead | Self::MergeProgram)
+            || matches!(self, Self::FoldRead | Self::FoldProgram)
     }
 
     /// Whether a page access of the host waits for its die until this command begins.

@@ -6,29 +6,31 @@ use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::{Span, Time};
 
 /// An account, seen from outside the set: waiting for a slot; for its die while that reads,
-/// programs, erases, collects garbage; for the channel, or with its die for power; for firmware;
-/// commands of its own request; of others.
-pub(crate) const ACCOUNTS: usize = 9;
+/// programs, erases, collects garbage, folds; for the channel, or with its die for power; for
+/// firmware; commands of its own request; of others.
+pub(crate) const ACCOUNTS: usize = 10;
 pub(super) const SLOT: usize = 0;
 pub(super) const DIE: usize = 1;
-pub(super) const BUS: usize = 5;
-pub(super) const FIRMWARE: usize = 6;
-pub(crate) const OWN: usize = 7;
-pub(crate) const OTHER: usize = 8;
+pub(super) const BUS: usize = 6;
+pub(super) const FIRMWARE: usize = 7;
+pub(crate) const OWN: usize = 8;
+pub(crate) const OTHER: usize = 9;
 
 /// The parts that the first accounts are charged to.
-pub(super) const PART_OF: [Part; 7] = [
+pub(super) const PART_OF: [Part; 8] = [
     Part::Slot,
     Part::DieRead,
     Part::DieProgram,
     Part::DieErase,
     Part::DieGc,
+    Part::DieFold,
     Part::Bus,
     Part::Firmware,
 ];
 
 /// What a die is doing besides operations of requests: the places of its running totals.
 pub(crate) const DIE_GC: usize = 3;
+pub(crate) const DIE_FOLD: usize = 4;
 pub(crate) const DIE_POWER: usize = BUS - DIE;
 
 /// How many running totals a die has.

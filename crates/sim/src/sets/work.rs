@@ -1,6 +1,7 @@
 //! What sets are for: each kind of work with what no other kind has.
 
 use crate::handle::{LineId, RequestId};
+use flashyard_core::command::Purpose;
 use flashyard_core::units::{Lpn, MapPage, Ppn};
 
 /// The page access of a request that a set is, or the request alone where it waits for others.
@@ -58,12 +59,12 @@ pub(crate) struct Flush {
 pub(crate) enum OwnWork {
     /// Others wait until what it waits for is over: a gate, or a search for a victim.
     Gate,
-    /// Erases the victim of a job; whether the job levels wear.
-    Erase { levels: bool },
+    /// Erases the victim of a job, for this.
+    Erase { purpose: Purpose },
     /// Copies a unit out of the victim of a job.
-    Copy { lpn: Lpn, source: Ppn, levels: bool },
+    Copy { lpn: Lpn, source: Ppn, purpose: Purpose },
     /// Copies a map page out of the victim of a job.
-    CopyMap { page: MapPage, source: Ppn, levels: bool },
+    CopyMap { page: MapPage, source: Ppn, purpose: Purpose },
     /// Writes a map page.
     WriteMap(MapPage),
     /// Does the steps of a task of a layer one after the other: the page that it copies now.

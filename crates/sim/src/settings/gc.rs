@@ -1,18 +1,19 @@
 //! Thresholds of garbage collection, and what contradicts itself in its keys.
 
-use super::factory_bad;
+use super::{slc, unusable};
 use crate::config::{
     DeviceKeys, GcKeys, GcPacing, GcStart, GcTiming, InitialState, MapReserve, MapStore,
 };
 use crate::parts::victim::{Rule, VictimRule};
 
 /// The keys with every threshold of garbage collection in blocks, on planes with this many spare
-/// ones; and what contradicts itself in them.
+/// ones, and energies of an SLC cache; and what contradicts itself in them.
 pub(super) fn resolve(keys: &DeviceKeys, spare: u64, fail: &mut impl FnMut(String)) -> DeviceKeys {
     let mut keys = keys.clone();
     keys.gc = keys.gc.resolved(spare, &keys);
+    slc::energies(&mut keys);
     if !keys.plans() && !keys.is_raw() {
-        check_gc(&keys, keys.geometry.blocks_per_plane - factory_bad(&keys), fail);
+        check_gc(&keys, keys.geometry.blocks_per_plane.saturating_sub(unusable(&keys)), fail);
     }
     keys
 }

@@ -158,6 +158,9 @@ impl Needs<'_> {
         let apart = "the layer chooses pages plane by plane";
         self.want(keys.joined_planes() > 1, "ftl.frontier", "plane", apart);
         self.want(keys.ftl.streams > 1, "ftl.streams", "1", "the layer knows no streams");
+        let slc = "only a page map has an SLC cache";
+        self.want(!keys.slc.static_percent.is_zero(), "slc.static_percent", "0", slc);
+        self.want(!keys.slc.dynamic_percent.is_zero(), "slc.dynamic_percent", "0", slc);
         let bad = "the layer knows no bad blocks";
         self.want(!keys.nand.factory_bad_percent.is_zero(), "nand.factory_bad_percent", "0", bad);
         self.want(keys.nand.endurance_cycles > 0, "nand.endurance_cycles", "0", bad);

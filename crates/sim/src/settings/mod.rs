@@ -8,6 +8,7 @@ mod layer;
 mod planned;
 mod raw;
 mod requests;
+mod slc;
 mod times;
 
 use crate::config::{
@@ -81,7 +82,6 @@ impl Settings {
         let small = |value: u64| u32::try_from(value).expect("the key's range fits 32 bits");
         let geometry = geometry(keys, units_per_page);
         check_combinations(keys, &geometry, &mut fail);
-        check_buffer(keys, &mut fail);
         check_power(keys, &mut fail);
         let exported = exported_units(keys, units);
         let resident = keys.map.store == MapStore::Resident;
@@ -112,6 +112,7 @@ impl Settings {
             map_pages: small(map_pages),
             frontiers,
             factory_bad_blocks: small(factory_bad(&keys)),
+            slc: slc::cache(&keys, &geometry, frontiers),
             plane_valid_units: u32::try_from(most).unwrap_or(u32::MAX),
             // More lines than the host has units are never used.
             buffer_units: small((keys.buffer.bytes / unit_bytes(&keys)).min(exported)),
@@ -188,6 +189,7 @@ fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl Fn
     }
     check_die_depth(keys, fail);
     times::check(keys, geometry, fail);
+    slc::check(keys, fail);
     let HostChoice { dispatch_width, dispatch_ns, .. } = keys.host;
     let by_pages = HostRule::of(keys).by_pages();
     let buffer = &keys.buffer;
@@ -227,6 +229,7 @@ fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl Fn
                 .to_string(),
         );
     }
+    check_buffer(keys, fail);
 }
 
 /// A limit of what waits for a die needs the die of every page access beforehand.
@@ -283,6 +286,7 @@ fn frontiers(keys: &DeviceKeys) -> Frontiers {
         generations: small(keys.ftl.generations),
         maps: keys.map.store != MapStore::Resident,
         copied_maps: keys.ftl.map_generations > 0,
+        slc: keys.slc.is_on(),
     }
 }
 
@@ -365,7 +369,7 @@ fn check_map(keys: &DeviceKeys, fail: &mut impl FnMut(String)) -> Option<(u64, u
 /// everything.
 fn spare_blocks(keys: &DeviceKeys, geometry: &Geometry, exported: u64, map_pages: u64) -> u64 {
     let (data, maps) = units_of_plane(geometry, exported, map_pages);
-    let good = keys.geometry.blocks_per_plane - factory_bad(keys);
+    let good = keys.geometry.blocks_per_plane.saturating_sub(unusable(keys));
     good.saturating_sub((data + maps).div_ceil(u64::from(geometry.units_per_block())))
 }
 
@@ -397,14 +401,16 @@ fn check_spare(
     let held_up = keys.gc.map_reserve == MapReserve::Half && frontiers.maps;
     let filled = u64::from(keys.gc.start == GcStart::Needed && !held_up);
     let shared = u64::from(held_up && !frontiers.copied_maps);
-    let open = u64::from(frontiers.count()) + shared - filled;
+    // That with one bit a cell takes a block where it may be one of the others.
+    let aside = u64::from(frontiers.slc && keys.slc.dynamic_percent.is_zero());
+    let open = u64::from(frontiers.count()) + shared - filled - aside;
     let spare = rewrite + open + keys.gc.reserve_blocks + 1;
     // With dynamic allocation, a plane that is already full may still get the writes under way: one
     // block more.
     let uneven = u64::from(keys.ftl.allocation == Allocation::Dynamic && planes > 1);
     let needed = valid_blocks + spare + uneven;
-    let bad = factory_bad(keys);
-    let good = keys.geometry.blocks_per_plane - bad;
+    let bad = unusable(keys);
+    let good = keys.geometry.blocks_per_plane.saturating_sub(bad);
     let of_bad = if bad > 0 { format!(", {bad} of them bad,") } else { String::new() };
     if exported == 0 || good < needed {
         fail(format!(
@@ -423,6 +429,11 @@ fn check_spare(
 /// Blocks of each plane that are bad from the start.
 fn factory_bad(keys: &DeviceKeys) -> u64 {
     keys.nand.factory_bad_percent.of_up(keys.geometry.blocks_per_plane)
+}
+
+/// The same and those that are set aside for one bit a cell.
+fn unusable(keys: &DeviceKeys) -> u64 {
+    factory_bad(keys) + keys.slc.static_blocks(keys.geometry.blocks_per_plane)
 }
 
 /// The deeper level of sleep comes later.

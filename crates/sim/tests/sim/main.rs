@@ -55,6 +55,7 @@ mod ros_oracle;
 mod saved;
 mod session;
 mod short_road;
+mod slc;
 mod statistics;
 mod steady;
 mod stream_rates;

@@ -65,7 +65,7 @@ fn class(done: &CommandDone) -> u8 {
         (Purpose::MapFetch | Purpose::MapWriteback, _) => 0,
         (Purpose::Host, Op::Read) => 1,
         (Purpose::Host, _) => 2,
-        (Purpose::Gc | Purpose::MapGc | Purpose::Wear | Purpose::Merge, _) => 3,
+        (Purpose::Gc | Purpose::MapGc | Purpose::Wear | Purpose::Merge | Purpose::Fold, _) => 3,
     }
 }
 

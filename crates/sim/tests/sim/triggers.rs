@@ -116,6 +116,7 @@ fn work_that_began_in_an_idle_time_began_while_no_request_was_outstanding() {
                 Trigger::Needed => paced || start == GcStart::Needed,
                 Trigger::Wear => keys.wear.static_gap > 0,
                 Trigger::Upkeep => keys.gc.restore,
+                Trigger::FoldIdle | Trigger::FoldForWrite | Trigger::FoldForSpace => false,
             };
             assert!(holds, "seed {seed}: {job:?} {:?}", keys.gc);
         }

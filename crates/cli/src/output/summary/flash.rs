@@ -44,6 +44,7 @@ pub(super) fn figures(merges: bool, report: &Report) -> Vec<String> {
     lines.extend(amplification(report));
     lines.extend(map_cache(report));
     lines.push(if merges { merged(report) } else { collected(report) });
+    lines.extend(slc_cache(report));
     lines.extend(endurance(report));
     lines.extend(memory(report));
     lines.extend(buffer(report));
@@ -54,12 +55,13 @@ pub(super) fn figures(merges: bool, report: &Report) -> Vec<String> {
 /// Write amplification and its parts. They exist if the host wrote something.
 fn amplification(report: &Report) -> Option<String> {
     let flash = &report.flash;
-    let parts = |name: &str| flash.write_amplification_by[name];
+    let parts = |name: &str| flash.write_amplification_by.get(name).copied().flatten();
     let factor = flash.write_amplification?;
     let mut said = format!("{factor:.3} = {:.3} host data", parts("host")?);
     let named = [
         ("padding", "padding"),
         ("gc", "garbage collection"),
+        ("fold", "folding"),
         ("wear", "wear levelling"),
         ("map", "map pages"),
         ("merge", "merges"),
@@ -107,6 +109,7 @@ fn padding_cause(cause: &str) -> &str {
         "gc" => "of garbage collection",
         "wear" => "of wear levelling",
         "merge" => "of merges",
+        "fold" => "of folding",
         _ => "of map pages",
     }
 }
@@ -143,6 +146,23 @@ fn collected(report: &Report) -> String {
         erases(wear)
     );
     line("collection", &said)
+}
+
+/// What went through the SLC cache, if the device has one.
+fn slc_cache(report: &Report) -> Option<String> {
+    let slc = report.slc?;
+    let said = format!(
+        "{} pages written to it, {} past it, {} read from it, {} blocks folded with {} valid \
+         units, {} blocks with {} units at the end",
+        count(slc.cached_pages),
+        count(slc.direct_pages),
+        count(slc.read_hits),
+        count(slc.folds),
+        count(slc.folded_units),
+        count(slc.blocks_at_end),
+        count(slc.units_at_end)
+    );
+    Some(line("SLC cache", &said))
 }
 
 /// What the merges of a scheme with log blocks did.

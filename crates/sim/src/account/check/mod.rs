@@ -8,6 +8,7 @@ mod buffer;
 mod data;
 mod map;
 mod sectors;
+mod slc;
 mod times;
 
 use crate::config::{MapHazards, Precision, ProgramOrder, Settings};
@@ -104,6 +105,8 @@ pub struct Checker {
     sectors: Option<Box<sectors::SectorAccount>>,
     /// That of array times.
     times: times::TimeAccount,
+    /// That of blocks that are used with one bit a cell.
+    cells: slc::CellAccount,
     entered: u64,
     last_time: Time,
     /// Whether the device sleeps, or is on its way there or back.
@@ -157,6 +160,7 @@ impl Checker {
             ),
             sectors: sectors::SectorAccount::new(settings),
             times: times::TimeAccount::new(settings),
+            cells: slc::CellAccount::new(settings),
             entered: 0,
             last_time: Time::ZERO,
             dozes: false,
@@ -200,6 +204,11 @@ impl Checker {
             let next = &mut self.next_unit[self.geometry.block_of(ppn).index()];
             *next = self.geometry.unit_in_block(ppn) + 1;
         }
+    }
+
+    /// Takes over which blocks are used with one bit a cell.
+    pub fn adopt_cells(&mut self, is_slc: impl Fn(BlockId) -> bool) {
+        self.cells.adopt(is_slc);
     }
 
     fn is_programmed(&self, unit: usize) -> bool {
@@ -306,21 +315,22 @@ impl Checker {
         }
     }
 
-    /// A page or block that an operation works on; `read` is the logical unit and the request and
-    /// page access of a host read.
+    /// A page or block that an operation works on, with one bit a cell (`slc`) or with all; `read`
+    /// is the logical unit and the request and page access of a host read.
     pub fn touched(
         &mut self,
         plane: PlaneId,
-        op: Op,
+        (op, slc): (Op, bool),
         ppn: Option<Ppn>,
         read: Option<(Lpn, (u64, u32))>,
     ) {
         if let Some(ppn) = ppn {
+            self.cells.touched(op, ppn, slc);
             let home = self.geometry.plane_of(ppn);
             let die = self.geometry.die_of_plane(plane);
             assert_eq!(self.geometry.die_of_plane(home), die, "{ppn:?} is not on this die");
         }
-        self.times.touched(self.geometry.die_of_plane(plane), op, ppn);
+        self.times.touched(self.geometry.die_of_plane(plane), (op, slc), ppn);
         match op {
             Op::Program => self.program(ppn.expect("a program has a unit")),
             Op::Erase => {
@@ -354,8 +364,9 @@ impl Checker {
         }
         let next = &mut self.next_unit[self.geometry.block_of(ppn).index()];
         assert_ne!(*next, WORN_OUT, "{ppn:?} is of a bad block");
-        if unit.is_multiple_of(self.geometry.program_units()) {
-            *next = next.next_multiple_of(self.geometry.program_units());
+        let program_units = self.cells.program_units(ppn);
+        if unit.is_multiple_of(program_units) {
+            *next = next.next_multiple_of(program_units);
         }
         assert_eq!(*next, unit, "programmed out of order: {ppn:?}");
         *next += 1;
@@ -509,9 +520,15 @@ impl Checker {
     /// A block has been erased.
     pub fn erased(&mut self, block: BlockId) {
         let units = self.geometry.units_per_block();
-        let written = self.next_unit[block.index()].next_multiple_of(self.geometry.program_units());
+        let first = self.geometry.unit_of(block, 0);
+        let written = self.next_unit[block.index()];
+        let written = written.next_multiple_of(self.cells.program_units(first));
         if self.order == ProgramOrder::Sequential && !self.raw {
-            assert_eq!(written, units, "{block:?} was erased before it was full");
+            assert_eq!(
+                written,
+                self.cells.block_units(first),
+                "{block:?} was erased before it was full"
+            );
         }
         for unit in 0..units {
             let ppn = self.geometry.unit_of(block, unit);

@@ -2,7 +2,7 @@
 //! operation, without the time in which that was suspended.
 
 use super::Checker;
-use crate::config::{NandKeys, Precision, RetryKeys, Settings};
+use crate::config::{NandKeys, Precision, RetryKeys, Settings, SlcKeys};
 use flashyard_core::command::Op;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{DieId, Ppn, Span, Time};
@@ -48,6 +48,7 @@ pub(super) struct TimeAccount {
     geometry: Geometry,
     keys: NandKeys,
     retry: RetryKeys,
+    slc: SlcKeys,
     /// Whether the end of commands and data on the channel is told, with which the array begins.
     knows_starts: bool,
     dies: Vec<Die>,
@@ -61,6 +62,7 @@ impl TimeAccount {
             geometry: settings.geometry,
             keys: settings.keys.nand,
             retry: settings.keys.retry,
+            slc: settings.keys.slc,
             knows_starts: settings.keys.bus.precision == Precision::Phases,
             dies: vec![die; settings.geometry.dies() as usize],
         }
@@ -99,6 +101,21 @@ impl TimeAccount {
         (least, if op == Op::Read && ppn.is_some() { most + self.retries(most) } else { most })
     }
 
+    /// The same on blocks with one bit a cell, where the greatest time is as many times the typical
+    /// one as on others.
+    fn slc_bounds(&self, op: Op) -> (Span, Span) {
+        let (keys, slc) = (&self.keys, &self.slc);
+        let (typical, usual, most) = match op {
+            Op::Read => (slc.read_us, keys.read_us, keys.read_max_us),
+            Op::Program => (slc.program_us, keys.program_us, keys.program_max_us),
+            Op::Erase => (slc.erase_us.or(keys.erase_us), keys.erase_us, keys.erase_max_us),
+        };
+        let ratio = most.as_ns() as f64 / usual.as_ns().max(1) as f64;
+        let spread = keys.spread_percent.of(typical.as_ns());
+        let tail = Span::from_ns(typical.as_ns() * (ratio * 1e6).ceil() as u64 / 1_000_000);
+        (typical, (typical + Span::from_ns(spread)).max(tail))
+    }
+
     /// The longest time in which a page is sensed again that takes so long.
     fn retries(&self, sense: Span) -> Span {
         let senses = if self.retry.is_on() { self.retry.most } else { 0 };
@@ -113,8 +130,8 @@ impl TimeAccount {
     }
 
     /// The operation in the array works on this page or block, among others.
-    pub(super) fn touched(&mut self, die: DieId, op: Op, ppn: Option<Ppn>) {
-        let (least, most) = self.bounds(op, ppn);
+    pub(super) fn touched(&mut self, die: DieId, (op, slc): (Op, bool), ppn: Option<Ppn>) {
+        let (least, most) = if slc { self.slc_bounds(op) } else { self.bounds(op, ppn) };
         let work = &mut self.dies[die.index()].array;
         (work.least, work.most) = (work.least.max(least), work.most.max(most));
     }
@@ -190,7 +207,7 @@ mod tests {
         checker.started(Time::ZERO, DIE, Op::Program);
         let span = (Time::ZERO, Time::from_us(100));
         checker.transferred(ChannelId::new(0), DIE, span, false);
-        checker.touched(PlaneId::new(0), Op::Program, Some(Ppn::new(page)), None);
+        checker.touched(PlaneId::new(0), (Op::Program, false), Some(Ppn::new(page)), None);
         checker
     }
 

@@ -3,6 +3,8 @@
 use crate::ftl::lent::Charge;
 use crate::ftl::page_map::Owner;
 use crate::handle::SetId;
+use crate::sets::Stage;
+use flashyard_core::command::Purpose;
 use flashyard_core::units::{BlockId, Ppn};
 
 /// The work on one victim.
@@ -19,6 +21,8 @@ pub(in crate::ftl) struct Job {
     pub(super) charge: Charge,
     /// Whether it levels wear.
     pub(super) levels: bool,
+    /// Whether it folds a block of the SLC cache.
+    pub(super) folds: bool,
     /// With pacing: copies that each unit written owes, in parts of one.
     pub(super) ratio: u64,
     /// With pacing: what the eraser waits for in place of the copies, if it waits.
@@ -41,6 +45,7 @@ impl Job {
             eraser: None,
             charge,
             levels,
+            folds: false,
             ratio: 0,
             gate: None,
             presses: false,
@@ -49,14 +54,32 @@ impl Job {
         }
     }
 
+    /// What it copies units and erases for.
+    pub(super) const fn purpose(&self) -> Purpose {
+        match (self.folds, self.levels) {
+            (true, _) => Purpose::Fold,
+            (false, true) => Purpose::Wear,
+            (false, false) => Purpose::Gc,
+        }
+    }
+
+    /// The commands that read a unit, program it and erase the victim.
+    pub(super) const fn stages(&self) -> [Stage; 3] {
+        if self.folds {
+            [Stage::FoldRead, Stage::FoldProgram, Stage::FoldErase]
+        } else {
+            [Stage::CopyRead, Stage::CopyProgram, Stage::Erase]
+        }
+    }
+
     /// The set of the final erase, which has been made.
     pub(super) fn eraser(&self) -> SetId {
         self.eraser.expect("the erase has a set")
     }
 
-    /// Whether it has nothing under way and can go on.
+    /// With pacing: whether it has nothing under way and can go on. Folding does not rest.
     pub(in crate::ftl) const fn rests(&self) -> bool {
-        self.found && self.copies == 0 && !self.erases
+        self.found && self.copies == 0 && !self.erases && !self.folds
     }
 }
 

@@ -16,7 +16,8 @@ use crate::ftl::page_map::Owner;
 use crate::ftl::placement::Placement;
 use crate::handle::SetId;
 use crate::observe::{OwnCause, Trigger};
-use crate::sets::{Mode, OwnWork, Stage};
+use crate::sets::{Mode, OwnWork};
+use flashyard_core::command::Purpose;
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::{BlockId, PlaneId, Ppn};
 
@@ -38,6 +39,8 @@ impl PageFtl {
             None => {
                 if let Some(trigger) = self.trigger(plane, lent) {
                     self.start_job(plane, charge, trigger, lent);
+                } else if lent.base.folds_idle(lent.now) && !lent.ended {
+                    self.fold_idle(plane, lent);
                 }
             }
             Some(job) if job.rests() && lent.base.is_paced() => self.copy_more(plane, lent),
@@ -70,6 +73,9 @@ impl PageFtl {
         trigger: Trigger,
         lent: &mut Lent<'_>,
     ) {
+        if lent.base.slc.is_some() && self.folds_instead(plane, charge, lent) {
+            return;
+        }
         let Some((victim, levels, searches)) = self.next_victim(lent.base, plane) else { return };
         let valid = lent.base.map.blocks.valid_units(victim);
         let mut job = Job::new(victim, charge, levels);
@@ -104,8 +110,8 @@ impl PageFtl {
         lent: &mut Lent<'_>,
     ) -> SetId {
         let job = self.job_mut(plane);
-        let (victim, levels) = (job.victim, job.levels);
-        let (work, stages) = (OwnWork::Erase { levels }, [(Stage::Erase, plane)]);
+        let (victim, [.., erase]) = (job.victim, job.stages());
+        let (work, stages) = (OwnWork::Erase { purpose: job.purpose() }, [(erase, plane)]);
         let eraser = lent.own_set(charge, OwnCause::Job, work, &stages);
         lent.sets.bind(eraser, lent.base.geometry.unit_of(victim, 0));
         self.job_mut(plane).eraser = Some(eraser);
@@ -134,9 +140,6 @@ impl PageFtl {
     }
 }
 
-/// In idle times.
-impl PageFtl {}
-
 /// The steps of a job.
 impl PageFtl {
     /// The job of a plane.
@@ -157,7 +160,9 @@ impl PageFtl {
                 JobStep::Copy { job, source, owner } => {
                     self.new_copy(plane, &job, (source, owner), lent);
                 }
-                JobStep::Erase if lent.base.is_paced() => return self.erase_paced(plane, lent),
+                JobStep::Erase if lent.base.is_paced() && !self.job(plane).folds => {
+                    return self.erase_paced(plane, lent);
+                }
                 JobStep::Erase => return self.rewrite_moved_maps(plane, lent),
                 JobStep::Nothing => return,
             }
@@ -172,13 +177,16 @@ impl PageFtl {
         (source, owner): (Ppn, Owner),
         lent: &mut Lent<'_>,
     ) {
-        let stages = [(Stage::CopyRead, plane), (Stage::CopyProgram, plane)];
-        let paced = lent.base.is_paced();
+        let [read, program, _] = job.stages();
+        let stages = [(read, plane), (program, plane)];
+        let paced = lent.base.is_paced() && !job.folds;
         let charge = if paced { self.last_allocator(plane) } else { job.charge };
-        let levels = job.levels;
         let work = match owner {
-            Owner::Data(lpn) => OwnWork::Copy { lpn, source, levels },
-            Owner::Map(page) => OwnWork::CopyMap { page, source, levels },
+            Owner::Data(lpn) => OwnWork::Copy { lpn, source, purpose: job.purpose() },
+            Owner::Map(page) => {
+                let purpose = if job.levels { Purpose::Wear } else { Purpose::MapGc };
+                OwnWork::CopyMap { page, source, purpose }
+            }
         };
         let copy = lent.own_set(charge, OwnCause::Job, work, &stages);
         if !paced {
@@ -190,9 +198,9 @@ impl PageFtl {
     /// The next step of a plane's job: at most as many copies at a time as fill a program unit.
     #[inline]
     fn next_step(&mut self, base: &mut Base, plane: PlaneId) -> JobStep {
-        let paced = base.is_paced();
         let most = base.geometry.program_units();
         let job = self.plane_mut(plane).job.as_mut().expect("a copy belongs to a job");
+        let paced = base.is_paced() && !job.folds;
         if job.copies == most {
             return JobStep::Nothing;
         }

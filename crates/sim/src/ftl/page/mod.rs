@@ -1,5 +1,6 @@
 //! The half of a page map: garbage collection of its planes, and the planes that writes go to.
 
+mod fold;
 mod job;
 mod jobs;
 pub(super) mod moved;

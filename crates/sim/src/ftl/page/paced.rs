@@ -13,7 +13,8 @@ impl PageFtl {
     /// Spare units of a plane, with the part of its victim that has been dealt with.
     fn spare(&self, base: &Base, plane: PlaneId) -> u64 {
         let job = &self.planes[plane.index()].job;
-        let walked = job.as_ref().map_or(0, |job| u64::from(job.next_unit));
+        let walks = job.as_ref().filter(|job| !job.folds);
+        let walked = walks.map_or(0, |job| u64::from(job.next_unit));
         base.map.blocks.spare_units(plane) + walked
     }
 
@@ -26,7 +27,9 @@ impl PageFtl {
     /// The program of a plane begins: its units owe copies to the job of the plane.
     pub(super) fn owe(&mut self, base: &Base, plane: PlaneId) {
         let spare = self.spare(base, plane);
-        if let (Some(job), Some(pacing)) = (&self.planes[plane.index()].job, &mut self.pacing) {
+        if let (Some(job), Some(pacing)) = (&self.planes[plane.index()].job, &mut self.pacing)
+            && !job.folds
+        {
             pacing.owe(plane, job.ratio, spare);
         }
     }
@@ -38,6 +41,9 @@ impl PageFtl {
     pub(super) fn wants_copies(&self, plane: PlaneId, lent: &Lent<'_>) -> bool {
         let Some(behind) = self.is_behind(lent.base, plane) else { return true };
         let job = self.job(plane);
+        if job.folds {
+            return true;
+        }
         let free = lent.base.free_blocks(plane);
         let wants =
             job.presses || (!lent.ended && (behind || lent.base.idle.works(free, lent.now)));

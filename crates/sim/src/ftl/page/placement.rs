@@ -10,7 +10,7 @@ use crate::ftl::page_map::Owner;
 use crate::ftl::placement::Placement;
 use crate::handle::SetId;
 use crate::observe::Trigger;
-use crate::parts::blocks::Freed;
+use crate::parts::blocks::{Freed, Frontier};
 use crate::saved::{Reader, RestoreError, Saved, Writer};
 use crate::sets::{Mode, Sets, Wait};
 use flashyard_core::graph::EdgeKind;
@@ -37,7 +37,9 @@ impl Placement for PageFtl {
             return Room::Elsewhere(other);
         }
         let early = lent.base.gc.start == GcStart::Early && !lent.base.is_paced();
-        if early || self.is_busy(plane) {
+        if lent.base.waits_for_cache(set, lent.sets) {
+            self.make_cache_room(plane, charge, lent);
+        } else if early || self.is_busy(plane) {
             self.collect(plane, charge, lent);
         } else {
             self.start_job(plane, charge, Trigger::Needed, lent);
@@ -65,8 +67,10 @@ impl Placement for PageFtl {
         if current {
             lent.base.map.commit(owner, to);
         }
-        self.job_mut(plane).copies -= 1;
-        if let Some(pacing) = &mut self.pacing {
+        let job = self.job_mut(plane);
+        job.copies -= 1;
+        let folds = job.folds;
+        if let Some(pacing) = self.pacing.as_mut().filter(|_| !folds) {
             pacing.paid(plane);
         }
         lent.todo.push(Todo::Copied(set, Copied { lpn, from, to, current, of_job: true }));
@@ -100,15 +104,23 @@ impl Placement for PageFtl {
     }
 
     fn search_over(&mut self, plane: PlaneId, lent: &mut Lent<'_>) {
-        self.job_mut(plane).found = true;
+        let job = self.job_mut(plane);
+        job.found = true;
+        let paced = lent.base.is_paced() && !job.folds;
         self.copy_more(plane, lent);
-        if !lent.base.is_paced() {
+        if !paced {
             lent.go_on(self.job(plane).eraser());
         }
     }
 
     fn begin_idle_work(&mut self, plane: PlaneId, lent: &mut Lent<'_>) {
         self.collect(plane, None, lent);
+    }
+
+    fn begin_idle_fold(&mut self, plane: PlaneId, lent: &mut Lent<'_>) {
+        if !self.is_busy(plane) {
+            self.fold_idle(plane, lent);
+        }
     }
 
     fn reclaim(&mut self, plane: PlaneId, lent: &mut Lent<'_>) -> bool {
@@ -171,7 +183,8 @@ impl Placement for PageFtl {
     fn bind_program(&mut self, set: SetId, sets: &Sets, base: &mut Base) -> Binding {
         let (plane, stage) = (sets.plane(set), sets.stage(set));
         let frontier = base.frontier(set, sets);
-        if base.free_blocks(plane) <= base.held_in_reserve(stage, frontier)
+        if frontier != Frontier::Slc
+            && base.free_blocks(plane) <= base.held_in_reserve(stage, frontier)
             && !self.may_fill_open_block(base, plane, stage, frontier)
         {
             return Binding::Full;
@@ -188,6 +201,9 @@ impl Placement for PageFtl {
     #[inline]
     fn programmed(&mut self, ppn: Ppn, base: &mut Base) {
         base.map.blocks.programmed(ppn);
+        if base.slc.is_some() {
+            base.note_fold(ppn);
+        }
     }
 
     #[inline(always)]
@@ -236,7 +252,10 @@ impl Placement for PageFtl {
             let mode = job.eraser.map(|eraser| sets[eraser].mode());
             matches!(mode, Some(Mode::Queued | Mode::Running | Mode::Suspended))
         };
-        pacing.owes(plane) && !job.presses && (job.copies > 0 || (job.erases && erases()))
+        pacing.owes(plane)
+            && !job.presses
+            && !job.folds
+            && (job.copies > 0 || (job.erases && erases()))
     }
 
     fn holds_reads(&self) -> bool {

@@ -116,7 +116,8 @@ impl Base {
     /// Whether a program that found no room is one that garbage collection needs to go on, so that
     /// the plane cannot make room any more.
     pub(super) fn blocks_collection(&self, stage: Stage) -> bool {
-        let blocks = stage == Stage::CopyProgram || self.rewrites_for_erase(stage);
+        let copies = matches!(stage, Stage::CopyProgram | Stage::FoldProgram);
+        let blocks = copies || self.rewrites_for_erase(stage);
         // Otherwise a job finds room for its copies with one free block.
         assert!(!blocks || self.study.overdraws(), "no room to copy");
         blocks

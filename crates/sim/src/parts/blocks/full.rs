@@ -59,6 +59,14 @@ impl Blocks {
     }
 }
 
+impl Blocks {
+    /// The fewest valid units of a full block of a plane that gains.
+    pub(crate) fn fewest_valid(&mut self, plane: PlaneId) -> Option<u32> {
+        let fewest = FullBlocks::new(self, plane).fewest()?;
+        Some(self.valid_units(fewest))
+    }
+}
+
 const NO_NUMBERS: &str = "only of a rule that looks at Looks::NUMBERS";
 
 /// The full blocks of a plane, as a rule for victims sees them. What a rule has not said that it

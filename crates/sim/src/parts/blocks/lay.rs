@@ -34,7 +34,8 @@ impl Blocks {
     /// The first `used` good blocks of a plane, the last of which is `last`, are in use, the others
     /// free.
     pub(crate) fn lay_used(&mut self, plane: PlaneId, used: u32, last: BlockId) {
-        let good = self.geometry.blocks_per_plane - self.care.factory_bad;
+        let aside = self.care.slc.map_or(0, |cache| cache.static_blocks);
+        let good = self.geometry.blocks_per_plane - self.care.factory_bad - aside;
         let first = self.geometry.first_block(plane).get();
         let pool = &mut self.pools[plane.index()];
         pool.next_fresh = last.get() - first + 1;

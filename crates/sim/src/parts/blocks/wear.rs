@@ -1,6 +1,6 @@
 //! Erases: free lists, wear levelling, bad blocks.
 
-use super::Blocks;
+use super::{Blocks, SlcCache};
 use crate::parts::victim::{AnyVictim, Rule};
 use crate::random::mix;
 use flashyard_core::units::{BlockId, PlaneId};
@@ -24,13 +24,15 @@ pub struct Care {
     pub factory_bad: u32,
     /// Erases after which a block is worn out, about; 0: none ever is.
     pub endurance: u32,
+    /// The blocks that are used with one bit a cell.
+    pub slc: Option<SlcCache>,
 }
 
 impl Default for Care {
     fn default() -> Self {
         let rule = AnyVictim::Greedy(crate::parts::victim::greedy::GreedyKeys::default());
         let rule = Rule::BuiltIn(rule);
-        Self { rule, dynamic: false, static_gap: 0, factory_bad: 0, endurance: 0 }
+        Self { rule, dynamic: false, static_gap: 0, factory_bad: 0, endurance: 0, slc: None }
     }
 }
 
@@ -53,7 +55,12 @@ impl Blocks {
     /// A claimed block has been erased: it goes to the end of the free list, or it is worn out.
     pub fn erased(&mut self, block: BlockId) -> Freed {
         self.count_erase(block);
-        if self.care.endurance > 0 && self.erases[block.index()] >= self.limit(block) {
+        let worn = self.is_worn(block);
+        if self.cells.is_some() && self.erased_cached(block, worn) {
+            self.bad[block.index()] = worn;
+            return if worn { Freed::WornOut } else { Freed::Free };
+        }
+        if worn {
             self.bad[block.index()] = true;
             self.pools[self.geometry.plane_of_block(block).index()].worn += 1;
             return Freed::WornOut;
@@ -68,10 +75,20 @@ impl Blocks {
         self.free(block);
     }
 
-    /// Erases that a block bears: those of the settings and up to a tenth more or less, by its
-    /// number.
-    fn limit(&self, block: BlockId) -> u32 {
-        let nominal = u64::from(self.care.endurance);
+    /// Whether a block has been erased as often as it bears: as often as the settings say and up to
+    /// a tenth more or less, by its number.
+    fn is_worn(&self, block: BlockId) -> bool {
+        let nominal = match &self.cells {
+            Some(cells) if cells.is_aside(block) && cells.cache.endurance > 0 => {
+                cells.cache.endurance
+            }
+            _ => self.care.endurance,
+        };
+        nominal > 0 && self.erases[block.index()] >= Self::limit(nominal, block)
+    }
+
+    fn limit(nominal: u32, block: BlockId) -> u32 {
+        let nominal = u64::from(nominal);
         let tenth = nominal / 10;
         let more = mix(0xE5A5_ED00 + u64::from(block.get())) % (2 * tenth + 1);
         u32::try_from(nominal - tenth + more).unwrap_or(u32::MAX)
@@ -81,6 +98,10 @@ impl Blocks {
         assert_eq!(self.valid[block.index()], 0, "{block:?} was erased with valid units");
         let erases = &mut self.erases[block.index()];
         *erases += 1;
+        // Those set aside for one bit a cell are erased more often, and level no wear with others.
+        if self.cells.as_ref().is_some_and(|cells| cells.is_aside(block)) {
+            return;
+        }
         let pool = &mut self.pools[self.geometry.plane_of_block(block).index()];
         pool.most_erases = pool.most_erases.max(*erases);
     }
@@ -100,12 +121,13 @@ impl Blocks {
     /// first or, with wear levelling, the one with the fewest erases.
     pub(super) fn take_free(&mut self, plane: PlaneId) -> Option<BlockId> {
         let first = self.geometry.first_block(plane);
+        let aside = |block| self.cells.as_ref().is_some_and(|cells| cells.is_aside(block));
         let pool = &mut self.pools[plane.index()];
         pool.free_blocks = pool.free_blocks.checked_sub(1)?;
         while pool.next_fresh < self.geometry.blocks_per_plane {
             let block = BlockId::new(first.get() + pool.next_fresh);
             pool.next_fresh += 1;
-            if !self.bad[block.index()] {
+            if !self.bad[block.index()] && !aside(block) {
                 return Some(block);
             }
         }
@@ -215,10 +237,20 @@ impl Blocks {
         })
     }
 
-    /// The numbers of a plane's blocks that were not bad from the start, counted inside the plane.
+    /// Whether a block is set aside for one bit a cell.
+    fn is_aside(&self, block: BlockId) -> bool {
+        self.cells.as_ref().is_some_and(|cells| cells.is_aside(block))
+    }
+
+    /// The numbers of a plane's blocks that were not bad from the start nor set aside, counted
+    /// inside the plane.
     pub(crate) fn good_blocks(&self, plane: PlaneId) -> Vec<u32> {
         let first = self.geometry.first_block(plane).get();
         let numbers = 0..self.geometry.blocks_per_plane;
-        numbers.filter(|number| !self.bad[(first + number) as usize]).collect()
+        let is_good = |number: &u32| {
+            let block = BlockId::new(first + number);
+            !self.bad[block.index()] && !self.is_aside(block)
+        };
+        numbers.filter(is_good).collect()
     }
 }

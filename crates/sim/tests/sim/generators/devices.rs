@@ -11,9 +11,9 @@ use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::{Span, Time};
 use flashyard_sim::config::{
     Acknowledge, ArmOrder, BusTiming, DeviceKeys, DramKind, DramScaling, Duplex, FirmwareFamily,
-    GcStart, GcTiming, InitialState, LogSpan, MovedEntries, MultiPlane, Precision, Readiness,
-    RewriteOrder, Rotation, SchedulerScope, Settings, SlotsScope, Transfer, WriteFrontier,
-    apply_setting,
+    GcStart, GcTiming, InitialState, LogSpan, MapReserve, MovedEntries, MultiPlane, Precision,
+    ProgramOrder, Readiness, RewriteOrder, Rotation, SchedulerScope, Settings, SlcFull, SlotsScope,
+    Transfer, WriteFrontier, apply_setting,
 };
 use flashyard_sim::parts::log::PLANNING;
 use flashyard_sim::parts::victim::VictimName;
@@ -52,6 +52,8 @@ pub enum Family {
     /// Any of the others with a page map and several planes, with one frontier over the planes of a
     /// die, and a power meter.
     Joined,
+    /// Any of the others with a page map, with an SLC cache.
+    Cells,
 }
 
 /// The device of a seed and its requests.
@@ -98,10 +100,8 @@ pub fn case(family: Family, seed: u64) -> (Settings, Vec<Request>) {
         let (settings, requests) = case(Family::LogBlocks, seed);
         return (with_superblocks(&mut random, settings.keys), requests);
     }
-    if family == Family::Joined {
-        let of = [Family::Any, Family::Any, Family::Worn, Family::Cached, Family::Families];
-        let (settings, requests) = case(random.pick(&of), seed);
-        return (with_joined(&mut random, settings.keys), requests);
+    if matches!(family, Family::Joined | Family::Cells) {
+        return with_other_blocks(family, &mut random, seed);
     }
     let mut settings = random_settings(&mut random, kind_of(family, seed));
     if family == Family::Worn {
@@ -123,6 +123,7 @@ fn kind_of(family: Family, seed: u64) -> Kind {
         Family::Cached => Kind::Cached,
         Family::Background
         | Family::Bus
+        | Family::Cells
         | Family::Disk
         | Family::Families
         | Family::Firmware
@@ -133,6 +134,18 @@ fn kind_of(family: Family, seed: u64) -> Kind {
             unreachable!("another family with these parts")
         }
     }
+}
+
+/// A device whose blocks are joined or may be used with one bit a cell.
+fn with_other_blocks(family: Family, random: &mut Random, seed: u64) -> (Settings, Vec<Request>) {
+    if family == Family::Joined {
+        let of = [Family::Any, Family::Any, Family::Worn, Family::Cached, Family::Families];
+        let (settings, requests) = case(random.pick(&of), seed);
+        return (with_joined(random, settings.keys), requests);
+    }
+    let of = [Family::Any, Family::Any, Family::Worn, Family::Cached, Family::Joined];
+    let (settings, requests) = case(random.pick(&of), seed);
+    (with_cells(random, &settings), requests)
 }
 
 /// A device that works in idle times, a number of blocks in each period.
@@ -374,6 +387,46 @@ fn with_joined(random: &mut Random, mut keys: DeviceKeys) -> Settings {
         keys.state.initial = InitialState::Fresh;
         Settings::new(keys).unwrap_or_else(|error| panic!("{error}"))
     })
+}
+
+/// A device with an SLC cache that exports at least as much as another one.
+fn with_cells(random: &mut Random, of: &Settings) -> Settings {
+    let mut keys = of.keys.clone();
+    let bits = random.pick(&[2, 3, 4]);
+    keys.nand.bits_per_cell = bits;
+    keys.nand.program_order = ProgramOrder::Sequential;
+    keys.geometry.pages_per_block = keys.geometry.pages_per_block.next_multiple_of(bits);
+    (keys.gc.erase_after_map, keys.gc.map_reserve) = (false, MapReserve::Half);
+    keys.gc.copyback &= !keys.nand.one_shot;
+    keys.slc.static_percent = Ppm::from_percent(random.pick(&[0, 3, 10]));
+    let shares = if keys.slc.is_on() { &[0, 30, 100][..] } else { &[10, 50, 100] };
+    keys.slc.dynamic_percent = Ppm::from_percent(random.pick(shares));
+    keys.slc.dynamic_most_percent = Ppm::from_percent(random.pick(&[5, 100, 100]));
+    keys.slc.when_full = random.pick(SlcFull::ALL);
+    keys.slc.fold_idle_us = random.pick(&[Span::ZERO, Span::from_us(50), Span::from_ms(2)]);
+    keys.slc.endurance_cycles = random.pick(&[0, 0, 3]);
+    if random.below(3) == 0 {
+        keys.gc.timing = GcTiming::Background;
+    }
+    let blocks = keys.geometry.blocks_per_plane;
+    for state in [keys.state.initial, InitialState::Fresh] {
+        keys.state.initial = state;
+        for more in 0..60 {
+            keys.geometry.blocks_per_plane = blocks + blocks * more / 8;
+            let g = &keys.geometry;
+            let planes = g.channels * g.ways * g.dies_per_way * g.planes;
+            let pages = planes * g.blocks_per_plane * g.pages_per_block;
+            let units = pages * u64::from(of.geometry.units_per_page);
+            let spare =
+                (units * 1_000_000 / u64::from(of.exported_units)).saturating_sub(1_000_000);
+            keys.ftl.over_provisioning_percent = Ppm::from_ppm(spare);
+            if let Ok(settings) = Settings::new(keys.clone()) {
+                return settings;
+            }
+        }
+    }
+    let error = Settings::new(keys).expect_err("it was refused");
+    panic!("{error}");
 }
 
 /// A device with a family of firmware, where its map on flash has room for the reserve.
