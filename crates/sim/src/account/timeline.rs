@@ -148,7 +148,7 @@ impl Account {
                 Segment::Lead | Segment::Out => self.record_transfer(from, until),
                 Segment::Array => self.record_array(die, operation, planes, until, None),
                 Segment::Retry => {
-                    let again = u128::from(operation.retries);
+                    let again = u128::from(operation.retries());
                     let energy = self.array_pj(operation, planes) * again;
                     self.record(from, until, energy);
                 }
@@ -158,8 +158,8 @@ impl Account {
 
     /// Energy of the arrays of so many planes, of a read for one sense.
     fn array_pj(&self, operation: &Operation, planes: u64) -> u128 {
-        let (op, time) = (operation.op, operation.array);
-        let slc = operation.slc;
+        let (op, time) = (operation.op(), operation.array());
+        let slc = operation.slc();
         let work = Work::of_arrays(&self.config.geometry, op, planes, time, slc);
         work.array_pj(&self.config.energy, op, slc)
     }
@@ -180,13 +180,13 @@ impl Account {
         until: Time,
         done: Option<u64>,
     ) {
-        let all = u128::from(operation.array.as_ns());
-        let (suspends, done) = (done.is_some(), done.unwrap_or(operation.array.as_ns()));
+        let all = u128::from(operation.array().as_ns());
+        let (suspends, done) = (done.is_some(), done.unwrap_or(operation.array().as_ns()));
         let energy = self.array_pj(operation, planes);
         let Some(watch) = &mut self.watch else { return };
         // Reads that run while another operation is suspended were not suspended themselves.
         let known = watch.pending.suspended_on(die);
-        let before = if operation.suspensions > 0 { *known } else { 0 };
+        let before = if operation.suspensions() > 0 { *known } else { 0 };
         let done = done.max(before);
         if suspends {
             *known = done;
@@ -205,8 +205,8 @@ impl Account {
         operation: &Operation,
         planes: u64,
     ) {
-        let left = operation.array_end.since(now).min(operation.array);
-        let done = operation.array.as_ns() - left.as_ns();
+        let left = operation.array_end().since(now).min(operation.array());
+        let done = operation.array().as_ns() - left.as_ns();
         self.record_array(die, operation, planes, now, Some(done));
     }
 }

@@ -61,7 +61,7 @@ impl Device {
     #[inline]
     fn released(&mut self, die: DieId) {
         self.account.released(die);
-        let leader = self.flash.operation(die, Place::Output).leader;
+        let leader = self.flash.operation(die, Place::Output).leader();
         self.for_riders(leader, |device, set| device.sets.stand(set, Place::Output));
         if self.flash.reads_ahead() && !self.is_unwanted(die) {
             self.dispatch(die);

@@ -38,7 +38,7 @@ impl Device {
     /// task, that goes on as far as it may.
     pub(super) fn copy_in_bulk(&mut self, others: Time) {
         let Some((die, due)) = self.flash.next_die().filter(|next| next.1 < others) else { return };
-        let Some(set) = self.flash.operation(die, Place::Array).leader else { return };
+        let Some(set) = self.flash.operation(die, Place::Array).leader() else { return };
         let alone = self.queues.is_empty(die) && !self.flash.operation(die, Place::Output).serves();
         if !alone || self.sets.stage(set).op() == Op::Erase {
             return;
@@ -52,7 +52,7 @@ impl Device {
     /// Goes on with the copies of a merge task until `limit`.
     fn copy_until(&mut self, set: SetId, die: DieId, limit: Time) {
         let operation = self.flash.operation(die, Place::Array);
-        let run = CopyRun { op: operation.op, began: operation.began, span: operation.array };
+        let run = CopyRun { op: operation.op(), began: operation.began(), span: operation.array() };
         let flash = &self.flash;
         let array_time = |op, ppn| flash.array_time(op, Some(ppn), false);
         let done = self.ftl.copy_in_bulk((set, run, limit), &mut self.sets, array_time);

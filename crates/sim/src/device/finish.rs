@@ -12,7 +12,7 @@ use flashyard_core::units::DieId;
 impl Device {
     /// An operation is over: all its effects, then whoever goes on.
     pub(super) fn operation_over(&mut self, operation: &Operation, die: DieId) {
-        let leader = operation.leader;
+        let leader = operation.leader();
         let alone = leader.filter(|&set| self.short_road && self.sets[set].rider().is_none());
         if let Some(set) = alone {
             return self.alone_over(set, operation, die);
@@ -33,13 +33,13 @@ impl Device {
             device.settle(set, operation);
         });
         if self.queues.has_state() {
-            let (op, now) = (operation.op, self.now);
+            let (op, now) = (operation.op(), self.now);
             self.for_riders(leader, |device, set| {
                 device.queues.tell(Happened::Completed, (die, set), op, now);
             });
         }
         self.stir(die);
-        self.account.over(self.now, die, operation.op, operation.out_ns > 0);
+        self.account.over(self.now, die, operation.op(), operation.gives_data());
         self.for_riders(leader, Self::take_effect);
         self.stages_over(leader);
         self.wake_passed();
@@ -84,7 +84,7 @@ impl Device {
     #[inline]
     fn settle(&mut self, set: SetId, operation: &Operation) {
         self.ledger().close_with(set, operation);
-        if operation.op == Op::Program {
+        if operation.op() == Op::Program {
             let ppn = self.sets[set].ppn().expect("a program has a page");
             self.ftl.programmed(ppn);
         }

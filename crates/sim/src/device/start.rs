@@ -81,7 +81,7 @@ impl Device {
         if self.flash.has_requests() {
             return self.plan_requests(leader, die, stage);
         }
-        let (op, slc) = (stage.op(), self.flash.operation(die, Place::Array).slc);
+        let (op, slc) = (stage.op(), self.flash.operation(die, Place::Array).slc());
         let (mut array, mut data_ns) = (Span::ZERO, 0);
         self.for_riders(Some(leader), |device, set| {
             let state = &device.sets[set];
@@ -103,7 +103,7 @@ impl Device {
     /// Plans the bus requests of the operation of `leader` that has just been put together.
     #[cold]
     fn plan_requests(&mut self, leader: SetId, die: DieId, stage: Stage) {
-        let (op, slc) = (stage.op(), self.flash.operation(die, Place::Array).slc);
+        let (op, slc) = (stage.op(), self.flash.operation(die, Place::Array).slc());
         let (mut array, mut planes, mut bytes) = (Span::ZERO, 0, 0);
         self.for_riders(Some(leader), |device, set| {
             let state = &device.sets[set];
@@ -169,7 +169,7 @@ impl Device {
 
     /// Shows the checker every page of an operation.
     fn check_pages(&mut self, leader: SetId) {
-        let slc = self.flash.operation(self.sets.die(leader), Place::Array).slc;
+        let slc = self.flash.operation(self.sets.die(leader), Place::Array).slc();
         self.for_riders(Some(leader), |device, set| {
             let (state, stage) = (&device.sets[set], device.sets.stage(set));
             let read = state.origin().filter(|_| stage == Stage::Read);

@@ -44,18 +44,18 @@ impl Device {
         self.account.operation_suspended();
         if self.account.records_power() {
             let mut planes = 0;
-            self.for_riders(operation.leader, |device, set| {
+            self.for_riders(operation.leader(), |device, set| {
                 planes += u64::from(device.sets[set].page_codewords() > 0);
             });
             self.account.record_suspended(self.now, die, operation, planes);
         }
         self.account.suspended(self.now, die, false);
-        self.for_riders(operation.leader, |device, set| {
+        self.for_riders(operation.leader(), |device, set| {
             device.ledger().close_with(set, operation);
             device.ledger().enter(set, Mode::Suspended);
             device.sets.stand(set, Place::Suspended);
         });
-        self.teller().tell_suspension(die, operation.leader, ready, false);
+        self.teller().tell_suspension(die, operation.leader(), ready, false);
     }
 
     /// The suspended operation of a die goes on.

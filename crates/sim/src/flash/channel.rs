@@ -12,7 +12,7 @@
 
 use super::Flash;
 use crate::sets::Place;
-use flashyard_core::command::Op;
+
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{ChannelId, DieId, Span, Time};
 use std::collections::VecDeque;
@@ -80,9 +80,10 @@ impl Flash {
     pub(super) fn want_channel(&mut self, die: DieId, data: bool, place: Place, now: Time) {
         let unit = &self.dies[die.index()];
         let needs = match place {
-            Place::Output => unit.output.out_ns > 0,
-            Place::Array | Place::Suspended => unit.array.lead_ns > 0,
+            Place::Output => &unit.output,
+            Place::Array | Place::Suspended => &unit.array,
         };
+        let needs = needs.needs_ns(place) > 0;
         let index = unit.channel.index();
         let channel = &mut self.channels[index];
         let first = !channel.has_waiters();
@@ -165,20 +166,15 @@ impl Flash {
         let unit = &mut self.dies[die.index()];
         let ns = match place {
             Place::Output => {
-                unit.output.out_from = at;
-                let ns = unit.output.out_ns;
-                unit.output_due = at + Span::from_ns(ns);
-                ns
+                unit.output_due = unit.output.leaves(at);
+                unit.output.needs_ns(place)
             }
             Place::Array | Place::Suspended => {
-                let operation = &mut unit.array;
-                operation.lead_from = at;
-                operation.array_end = at + Span::from_ns(operation.lead_ns) + operation.in_array();
-                unit.array_due = operation.array_end;
-                operation.lead_ns
+                unit.array_due = unit.array.leads(at);
+                unit.array.needs_ns(place)
             }
         };
-        let (channel, is_change) = (unit.channel, unit.array.op != Op::Read);
+        let (channel, is_change) = (unit.channel, !unit.array.reads());
         self.note_due(die);
         if ns > 0 && !self.unshared {
             let end = at + Span::from_ns(ns);

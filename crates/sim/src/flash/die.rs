@@ -83,7 +83,7 @@ impl Die {
         let label = match operation.serves() {
             false if waits => Some(DIE_POWER),
             false => None,
-            true => Some(operation.collects.place().unwrap_or(operation.op as usize)),
+            true => Some(operation.collects().place().unwrap_or(operation.op() as usize)),
         };
         if let Some(doing) = self.doing {
             self.busy[usize::from(doing)] += now.since(self.since).as_ns();

@@ -298,7 +298,7 @@ impl Flash {
         codewords: u32,
         erases: u32,
     ) -> Span {
-        let slc = self.dies[die.index()].array.slc;
+        let slc = self.dies[die.index()].array.slc();
         let timing = self.timing_of(slc);
         let part = if slc { None } else { timing.part(stage, ppn, codewords) };
         let typical = part.unwrap_or_else(|| timing.array(Op::Read, ppn));
@@ -311,8 +311,7 @@ impl Flash {
             && ppn.is_some()
             && !slc
         {
-            let operation = &mut self.dies[die.index()].array;
-            operation.retries = operation.retries.max(retry.senses(stage, erases));
+            self.dies[die.index()].array.sense_again(retry.senses(stage, erases));
         }
         typical
     }
@@ -322,16 +321,10 @@ impl Flash {
     fn draw_array(&mut self, die: DieId, typical: Span) {
         let operation = &mut self.dies[die.index()].array;
         let array = match &mut self.slc {
-            Some(slc) if operation.slc => slc.random(operation.op, typical),
-            _ => self.timing.random(operation.op, typical),
+            Some(slc) if operation.slc() => slc.random(operation.op(), typical),
+            _ => self.timing.random(operation.op(), typical),
         };
-        operation.array = array;
-        if operation.retries > 0
-            && let Some(retry) = &self.retry
-        {
-            let sense = retry.step + array;
-            operation.retry = Span::from_ns(u64::from(operation.retries) * sense.as_ns());
-        }
+        operation.last(array, self.retry.as_ref().map_or(Span::ZERO, |retry| retry.step));
     }
 
     /// How many codewords a mapping unit has.
@@ -437,7 +430,7 @@ impl Flash {
     pub(crate) fn oldest_operation(&self) -> Time {
         let operations = self.dies.iter().flat_map(|die| [&die.array, &die.output, &die.suspended]);
         let under_way = operations.filter(|operation| operation.serves());
-        under_way.map(|operation| operation.began).min().unwrap_or(Time::MAX)
+        under_way.map(Operation::began).min().unwrap_or(Time::MAX)
     }
 
     /// Whether the array of a die is at work, or has not got rid of what it has sensed.
@@ -450,7 +443,7 @@ impl Flash {
     #[inline]
     pub(crate) fn is_reading(&self, die: DieId) -> bool {
         let operation = &self.dies[die.index()].array;
-        operation.serves() && operation.op == Op::Read
+        operation.serves() && operation.reads()
     }
 
     /// What a die takes now.
@@ -498,12 +491,10 @@ impl Flash {
         &mut self,
         die: DieId,
         leader: SetId,
-        (op, collects, slc): (Op, Collects, bool),
+        kind: (Op, Collects, bool),
         now: Time,
     ) {
-        let leader = Some(leader);
-        self.dies[die.index()].array =
-            Operation { leader, op, collects, slc, began: now, ..Operation::NONE };
+        self.dies[die.index()].array = Operation::begun(leader, kind, now);
     }
 
     /// Plans the phases of the operation that a die has taken: `array` is its typical time in the
@@ -512,10 +503,9 @@ impl Flash {
     pub(crate) fn plan(&mut self, die: DieId, array: Span, data_ns: u64, now: Time) -> u64 {
         self.draw_array(die, array);
         let operation = &mut self.dies[die.index()].array;
-        let op = operation.op;
-        operation.lead_ns = self.timing.command_ns + if op == Op::Program { data_ns } else { 0 };
-        operation.out_ns = if op == Op::Read { data_ns } else { 0 };
-        let channel_ns = operation.lead_ns + operation.out_ns;
+        let op = operation.op();
+        let lead_ns = self.timing.command_ns + if op == Op::Program { data_ns } else { 0 };
+        let channel_ns = operation.cross(lead_ns, if op == Op::Read { data_ns } else { 0 });
         self.want_channel(die, op == Op::Program, Place::Array, now);
         self.relabel(die, now);
         channel_ns
@@ -540,14 +530,13 @@ impl Flash {
     #[inline]
     fn leave_array(&mut self, die: DieId, now: Time) -> ArrayEnd {
         let unit = &mut self.dies[die.index()];
-        if unit.array.out_ns == 0 {
-            let operation = unit.array;
-            unit.array.leader = Operation::NONE.leader;
+        if !unit.array.gives_data() {
+            let operation = unit.array.take();
             self.relabel(die, now);
             return ArrayEnd::Over(operation);
         }
         if unit.output.serves() {
-            unit.array.held = true;
+            unit.array.hold();
             return ArrayEnd::Held;
         }
         self.release(die);
@@ -559,10 +548,7 @@ impl Flash {
     #[inline]
     fn release(&mut self, die: DieId) {
         let unit = &mut self.dies[die.index()];
-        unit.output = unit.array;
-        unit.output.held = false;
-        unit.array.leader = Operation::NONE.leader;
-        unit.array.held = false;
+        unit.output = unit.array.take();
         if self.bus.is_some() {
             self.requests_release(die);
         }
@@ -582,8 +568,7 @@ impl Flash {
     #[inline]
     pub(crate) fn output_done(&mut self, die: DieId, now: Time) -> Operation {
         let unit = &mut self.dies[die.index()];
-        let operation = unit.output;
-        unit.output.leader = Operation::NONE.leader;
+        let operation = unit.output.take();
         unit.leaving = false;
         self.relabel(die, now);
         operation
@@ -594,7 +579,7 @@ impl Flash {
     #[inline]
     pub(crate) fn register_free(&mut self, die: DieId, now: Time) -> bool {
         self.output_left(die, now);
-        let held = self.dies[die.index()].array.held;
+        let held = self.dies[die.index()].array.is_held();
         if held {
             self.release(die);
         }
@@ -611,9 +596,7 @@ impl Flash {
     /// Bulk copies: the operation in the array of a die is another one, that ends at `end`.
     pub(crate) fn replace_array(&mut self, die: DieId, op: Op, began: Time, array: Span) {
         let unit = &mut self.dies[die.index()];
-        let operation = &mut unit.array;
-        (operation.op, operation.began, operation.lead_from) = (op, began, began);
-        (operation.array, operation.array_end) = (array, began + array);
+        unit.array.replace(op, began, array);
         unit.array_due = began + array;
         self.note_due(die);
     }
@@ -625,34 +608,29 @@ impl Flash {
     pub(crate) fn is_suspendable(&self, die: DieId, now: Time) -> bool {
         let unit = &self.dies[die.index()];
         let operation = &unit.array;
-        let limit = match operation.op {
+        let limit = match operation.op() {
             Op::Read => 0,
             Op::Program => self.program_suspends,
             Op::Erase => self.erase_suspends,
         };
         !unit.pausing
             && !unit.suspended.serves()
-            && u64::from(operation.suspensions) < limit
-            && operation.array_end > now + self.suspend
+            && u64::from(operation.suspensions()) < limit
+            && operation.array_end() > now + self.suspend
     }
 
     /// Suspends the operation in the array of a die, or says from when on it can be.
     pub(crate) fn suspend(&mut self, die: DieId, now: Time) -> Suspension {
         let unit = &mut self.dies[die.index()];
-        let operation = &mut unit.array;
-        if now + operation.array < operation.array_end {
+        if let Some(from) = unit.array.works_from(now) {
             // While it waits for the channel the instant is not known; whoever grants it asks.
-            let known = operation.array_end < Time::MAX;
-            if !known || std::mem::replace(&mut operation.wakes, true) {
+            if from == Time::MAX || unit.array.ask_to_wake() {
                 return Suspension::No;
             }
-            let rest = operation.array_end.since(now).as_ns() - operation.array.as_ns();
-            return Suspension::Later(now + Span::from_ns(rest));
+            return Suspension::Later(from);
         }
-        let (operation, ready) = (*operation, now + self.suspend);
-        let left = operation.array_end.since(now);
-        let suspensions = operation.suspensions + 1;
-        unit.suspended = Operation { suspensions, left, ..operation };
+        let (operation, ready) = (unit.array, now + self.suspend);
+        unit.suspended = operation.suspended(now);
         unit.array = Operation::NONE;
         unit.pausing = true;
         unit.array_due = ready;
@@ -666,22 +644,22 @@ impl Flash {
 
     /// A die is looked at because its operation may be suspended from now on.
     pub(crate) fn looked_at(&mut self, die: DieId) {
-        self.dies[die.index()].array.wakes = false;
+        self.dies[die.index()].array.looked_at();
     }
 
     /// The suspended operation of a die goes on. Returns its leader, and when its array works.
     pub(crate) fn resume(&mut self, die: DieId, now: Time) -> (Option<SetId>, Time) {
         let unit = &mut self.dies[die.index()];
-        let mut operation = std::mem::replace(&mut unit.suspended, Operation::NONE);
-        operation.array_end = now + operation.left + self.resume;
+        let suspended = std::mem::replace(&mut unit.suspended, Operation::NONE);
+        let operation = suspended.resumed(now + self.resume);
         unit.array = operation;
-        unit.array_due = operation.array_end;
+        unit.array_due = operation.array_end();
         if self.bus.is_some() {
-            self.requests_resume(die, operation.array_end, now);
+            self.requests_resume(die, operation.array_end(), now);
         }
         self.note_due(die);
         self.relabel(die, now);
-        (operation.leader, now + self.resume)
+        (operation.leader(), now + self.resume)
     }
 }
 

@@ -21,14 +21,14 @@ impl Ledger<'_> {
     ) {
         let stage = self.sets.stage(set);
         let state = &self.sets[set];
-        let (op, purpose, charge) = (operation.op, state.purpose(), state.charge());
-        let leads = Some(set) == operation.leader;
+        let (op, purpose, charge) = (operation.op(), state.purpose(), state.charge());
+        let leads = Some(set) == operation.leader();
         if state.page_codewords() > 0 {
             let transfer_ns = if self.flash.has_requests() {
                 self.wire_share(set, die, leads)
             } else {
                 let command_ns = if leads { self.flash.command_ns() } else { 0 };
-                command_ns + self.flash.channel_ns(stage, state.page_codewords(), operation.slc)
+                command_ns + self.flash.channel_ns(stage, state.page_codewords(), operation.slc())
             };
             self.count_page((operation, phase), (op, purpose), charge, (leads, transfer_ns));
         }
@@ -43,12 +43,13 @@ impl Ledger<'_> {
         charge: Option<RequestId>,
         (leads, transfer_ns): (bool, u64),
     ) {
-        let arrays = Work::of_arrays(self.sets.geometry(), op, 1, operation.array, operation.slc);
+        let arrays =
+            Work::of_arrays(self.sets.geometry(), op, 1, operation.array(), operation.slc());
         let work = Work { ops: u64::from(leads), transfer_ns, ..arrays };
-        let kind = ArrayWork::of(op, operation.slc);
+        let kind = ArrayWork::of(op, operation.slc());
         self.account.worked(phase, (kind, purpose), charge, &work);
-        if operation.retries > 0 {
-            let again = work.times(operation.retries.into());
+        if operation.retries() > 0 {
+            let again = work.times(operation.retries().into());
             self.account.worked(phase, (ArrayWork::Retry, purpose), charge, &again);
         }
     }

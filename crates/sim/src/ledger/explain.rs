@@ -159,13 +159,10 @@ impl Ledger<'_> {
             let from = from.max(since).min(self.now);
             (from, until.min(self.now).max(from))
         };
-        let before = clip(operation.began, operation.lead_from);
-        let behind = if operation.out_ns > 0 {
-            clip(operation.array_end, operation.out_from)
-        } else {
-            (self.now, self.now)
-        };
-        [before, behind]
+        let [before, behind] = operation.waits();
+        let behind =
+            if operation.gives_data() { clip(behind.0, behind.1) } else { (self.now, self.now) };
+        [clip(before.0, before.1), behind]
     }
 
     /// Charges a segment in which some time has passed.
@@ -304,7 +301,7 @@ impl Ledger<'_> {
     pub(crate) fn running_time(&self, set: SetId, operation: &Operation) -> Ran {
         let since = self.sets.track(set).since();
         let all = self.now.since(since).as_ns();
-        let (retry, collects) = (operation.retry.as_ns(), operation.collects);
+        let (retry, collects) = (operation.retry().as_ns(), operation.collects());
         if self.flash.has_requests() {
             let [bus, unknown] = self.wire_time(set);
             return Ran { all, bus, unknown, retry, collects };
@@ -313,10 +310,8 @@ impl Ledger<'_> {
             let (from, until) = (from.max(since), until.min(self.now));
             if from < until { until.since(from).as_ns() } else { 0 }
         };
-        let mut bus = overlap(operation.began, operation.lead_from);
-        if operation.out_ns > 0 {
-            bus += overlap(operation.array_end, operation.out_from);
-        }
+        let [before, behind] = operation.waits();
+        let bus = overlap(before.0, before.1) + overlap(behind.0, behind.1);
         Ran { all, bus, unknown: 0, retry, collects }
     }
 

@@ -36,7 +36,7 @@ impl Teller<'_> {
             start: state.started(),
             end: self.ledger.now,
             rekeys: state.rekeys(),
-            retries: operation.retries,
+            retries: operation.retries(),
         };
         self.ledger.account.tell(&event);
     }
@@ -104,7 +104,7 @@ impl Teller<'_> {
         if self.ledger.flash.has_requests() {
             return;
         }
-        let leader = self.ledger.flash.operation(transfer.die, transfer.place).leader;
+        let leader = self.ledger.flash.operation(transfer.die, transfer.place).leader();
         let Some(set) = leader else { return };
         let state = &self.ledger.sets[set];
         let event = ChannelTransfer {
@@ -197,7 +197,7 @@ impl Teller<'_> {
 
     /// The set that leads the operation of a die whose request has just been sent.
     fn leader_of(&self, die: DieId, place: Place) -> Option<SetId> {
-        let at = |place| self.ledger.flash.operation(die, place).leader;
+        let at = |place| self.ledger.flash.operation(die, place).leader();
         // The loop of the framework may send data before the time at which the page register has
         // them.
         at(place).or_else(|| at(Place::Array))

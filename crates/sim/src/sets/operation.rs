@@ -66,34 +66,34 @@ pub(crate) enum Segment {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation {
     /// The first of the sets that it serves, none for no operation; the others are its riders.
-    pub(crate) leader: Option<SetId>,
-    pub(crate) op: Op,
+    leader: Option<SetId>,
+    op: Op,
     /// Whose work it is, where it is not a request's.
-    pub(crate) collects: Collects,
+    collects: Collects,
     /// Whether its blocks are used with one bit a cell.
-    pub(crate) slc: bool,
+    slc: bool,
     /// When the die took it, when the channel began to carry its command, when the array is done,
     /// when the channel begins to carry its data out.
-    pub(crate) began: Time,
-    pub(crate) lead_from: Time,
-    pub(crate) array_end: Time,
-    pub(crate) out_from: Time,
+    began: Time,
+    lead_from: Time,
+    array_end: Time,
+    out_from: Time,
     /// Time of its command and its data in on the channel.
-    pub(crate) lead_ns: u64,
+    lead_ns: u64,
     /// Time in the array, without interruptions; of a read that of the first sense.
-    pub(crate) array: Span,
+    array: Span,
     /// How often a read senses its pages again, and how long that takes in all.
-    pub(crate) retries: u32,
-    pub(crate) retry: Span,
+    retries: u32,
+    retry: Span,
     /// Time of its data out on the channel.
-    pub(crate) out_ns: u64,
+    out_ns: u64,
     /// Whether the array is done and the page register is not free.
-    pub(crate) held: bool,
-    pub(crate) suspensions: u32,
+    held: bool,
+    suspensions: u32,
     /// Of a suspended one: what is left in the array.
-    pub(crate) left: Span,
+    left: Span,
     /// Whether its die is looked at again when its array begins.
-    pub(crate) wakes: bool,
+    wakes: bool,
 }
 
 impl Operation {
@@ -118,6 +118,103 @@ impl Operation {
         wakes: false,
     };
 
+    /// One that a die takes for a set, of this kind of work, on blocks with one bit a cell (`slc`)
+    /// or on others.
+    #[inline]
+    pub(crate) const fn begun(
+        leader: SetId,
+        (op, collects, slc): (Op, Collects, bool),
+        now: Time,
+    ) -> Self {
+        Self { leader: Some(leader), op, collects, slc, began: now, ..Self::NONE }
+    }
+
+    /// Whether there is one, which serves a set.
+    #[inline]
+    pub(crate) const fn serves(&self) -> bool {
+        self.leader.is_some()
+    }
+
+    /// The first of the sets that it serves.
+    #[inline]
+    pub(crate) const fn leader(&self) -> Option<SetId> {
+        self.leader
+    }
+
+    /// What the array does.
+    #[inline]
+    pub(crate) const fn op(&self) -> Op {
+        self.op
+    }
+
+    /// Whether the array reads.
+    #[inline]
+    pub(crate) fn reads(&self) -> bool {
+        self.op == Op::Read
+    }
+
+    /// Whose work it is, where it is not a request's.
+    #[inline]
+    pub(crate) const fn collects(&self) -> Collects {
+        self.collects
+    }
+
+    /// Whether its blocks are used with one bit a cell.
+    #[inline]
+    pub(crate) const fn slc(&self) -> bool {
+        self.slc
+    }
+
+    /// When the die took it.
+    #[inline]
+    pub(crate) const fn began(&self) -> Time {
+        self.began
+    }
+
+    /// When the array is done; [`Time::MAX`] where it is not known yet.
+    #[inline]
+    pub(crate) const fn array_end(&self) -> Time {
+        self.array_end
+    }
+
+    /// Time in the array, without interruptions; of a read that of the first sense.
+    #[inline]
+    pub(crate) const fn array(&self) -> Span {
+        self.array
+    }
+
+    /// How often a read senses its pages again.
+    #[inline]
+    pub(crate) const fn retries(&self) -> u32 {
+        self.retries
+    }
+
+    /// How long that takes in all.
+    #[inline]
+    pub(crate) const fn retry(&self) -> Span {
+        self.retry
+    }
+
+    /// Whether data leave its die.
+    #[inline]
+    pub(crate) const fn gives_data(&self) -> bool {
+        self.out_ns > 0
+    }
+
+    /// How often it has been suspended.
+    #[inline]
+    pub(crate) const fn suspensions(&self) -> u32 {
+        self.suspensions
+    }
+
+    /// Between which instants it waited for the channel: before its command, and before its data
+    /// left. The second span is empty where none do.
+    #[inline]
+    pub(crate) fn waits(&self) -> [(Time, Time); 2] {
+        let behind = if self.gives_data() { self.out_from } else { self.array_end };
+        [(self.began, self.lead_from), (self.array_end, behind)]
+    }
+
     /// Time in the array, without interruptions, and with all senses.
     #[inline]
     pub(crate) fn in_array(&self) -> Span {
@@ -138,9 +235,121 @@ impl Operation {
         ];
         all.into_iter().filter(|(_, from, span)| !span.is_zero() && *from < Time::MAX)
     }
+}
 
-    /// Whether there is one, which serves a set.
-    pub(crate) const fn serves(&self) -> bool {
-        self.leader.is_some()
+/// What happens to it on its die.
+impl Operation {
+    /// Its pages are sensed again, so often at least.
+    pub(crate) fn sense_again(&mut self, times: u32) {
+        self.retries = self.retries.max(times);
+    }
+
+    /// It takes so long in the array, and each further sense begins with a step.
+    #[inline]
+    pub(crate) fn last(&mut self, array: Span, step: Span) {
+        self.array = array;
+        if self.retries > 0 {
+            let sense = step + array;
+            self.retry = Span::from_ns(u64::from(self.retries) * sense.as_ns());
+        }
+    }
+
+    /// Its command and data in, and its data out, take so long on the channel. Returns the sum.
+    #[inline]
+    pub(crate) const fn cross(&mut self, lead_ns: u64, out_ns: u64) -> u64 {
+        (self.lead_ns, self.out_ns) = (lead_ns, out_ns);
+        lead_ns + out_ns
+    }
+
+    /// Nanoseconds that it needs the channel for next, at this place of its die.
+    #[inline]
+    pub(crate) const fn needs_ns(&self, place: Place) -> u64 {
+        match place {
+            Place::Output => self.out_ns,
+            Place::Array | Place::Suspended => self.lead_ns,
+        }
+    }
+
+    /// The channel carries its command from now on. Returns when the array is done.
+    #[inline]
+    pub(crate) fn leads(&mut self, at: Time) -> Time {
+        self.lead_from = at;
+        self.works(at + Span::from_ns(self.lead_ns))
+    }
+
+    /// The array begins to work. Returns when it is done.
+    #[inline]
+    pub(crate) fn works(&mut self, from: Time) -> Time {
+        self.array_end = from + self.in_array();
+        self.array_end
+    }
+
+    /// The channel carries its data out from now on. Returns when they have left.
+    #[inline]
+    pub(crate) fn leaves(&mut self, at: Time) -> Time {
+        self.out_from = at;
+        at + Span::from_ns(self.out_ns)
+    }
+
+    /// The array is done, and the page register is not free.
+    #[inline]
+    pub(crate) const fn hold(&mut self) {
+        self.held = true;
+    }
+
+    /// Whether it waits for the page register.
+    #[inline]
+    pub(crate) const fn is_held(&self) -> bool {
+        self.held
+    }
+
+    /// It leaves its place. Returns what it was; none is there then.
+    #[inline]
+    pub(crate) const fn take(&mut self) -> Self {
+        let operation = Self { held: false, ..*self };
+        self.leader = None;
+        self.held = false;
+        operation
+    }
+
+    /// Bulk copies: it is another one, that began then and takes so long.
+    pub(crate) fn replace(&mut self, op: Op, began: Time, array: Span) {
+        (self.op, self.began, self.lead_from) = (op, began, began);
+        (self.array, self.array_end) = (array, began + array);
+    }
+
+    /// When its array begins to work, if that is later than now; none where it works already.
+    /// [`Time::MAX`] where that is not known, since it waits for the channel.
+    pub(crate) fn works_from(&self, now: Time) -> Option<Time> {
+        if now + self.array >= self.array_end {
+            return None;
+        }
+        let known = self.array_end < Time::MAX;
+        Some(if known {
+            Time::from_ns(self.array_end.as_ns() - self.array.as_ns())
+        } else {
+            Time::MAX
+        })
+    }
+
+    /// Its die shall be looked at when its array begins to work. Returns whether it shall already.
+    pub(crate) const fn ask_to_wake(&mut self) -> bool {
+        std::mem::replace(&mut self.wakes, true)
+    }
+
+    /// Its die is looked at.
+    pub(crate) const fn looked_at(&mut self) {
+        self.wakes = false;
+    }
+
+    /// It, suspended now.
+    pub(crate) fn suspended(&self, now: Time) -> Self {
+        let left = self.array_end.since(now);
+        Self { suspensions: self.suspensions + 1, left, ..*self }
+    }
+
+    /// It goes on, for the rest of its time, once its die is ready for that.
+    pub(crate) fn resumed(&self, ready: Time) -> Self {
+        Self { array_end: ready + self.left, ..*self }
     }
 }

@@ -228,7 +228,7 @@ impl Platform for Board<'_> {
         if kind.class() == BusClass::Activation {
             return until;
         }
-        if ready && self.flash.dies[die.index()].array.op == Op::Read {
+        if ready && self.flash.dies[die.index()].array.reads() {
             self.flash.array_known(self.wires, die, until);
         }
         let response = (until, Response { chip: request.chip, kind, ready });

@@ -272,14 +272,13 @@ impl Flash {
         self.draw_array(die, typical);
         let Some(mut bus) = self.bus.take() else { return 0 };
         let operation = &mut self.dies[die.index()].array;
-        let op = operation.op;
+        let op = operation.op();
         let array = [typical, operation.in_array()];
         let planned = bus.wires.operation(die, op, request, array);
-        (operation.lead_ns, operation.out_ns) = bus.wires.times.of_operation(&planned);
-        let channel_ns = operation.lead_ns + operation.out_ns;
-        if op == Op::Read && planned.page_bytes > 0 && bus.engine.moves_all_data() {
-            operation.out_ns = operation.out_ns.max(1);
-        }
+        let (lead_ns, out_ns) = bus.wires.times.of_operation(&planned);
+        let gives_data = op == Op::Read && planned.page_bytes > 0 && bus.engine.moves_all_data();
+        operation.cross(lead_ns, if gives_data { out_ns.max(1) } else { out_ns });
+        let channel_ns = lead_ns + out_ns;
         *bus.wires.at(die, Place::Array) = Wire::new(&planned, request.planes, now);
         self.relabel(die, now);
         match &mut bus.engine {
@@ -324,7 +323,7 @@ impl Flash {
         }
         let Some(bus) = &mut self.bus else { return (ends, ArrayEnd::Held) };
         bus.wires.at(die, Place::Array).waits(now);
-        if self.dies[die.index()].array.out_ns == 0
+        if !self.dies[die.index()].array.gives_data()
             && let Engine::Pick(pick) = &mut bus.engine
         {
             pick.end(die);
@@ -419,7 +418,7 @@ impl Flash {
         let unit = &mut self.dies[die.index()];
         let status = request.kind == BusKind::Status;
         let sampled = wires.sample.min(duration);
-        let ready = status && unit.array.array_end + sampled <= until;
+        let ready = status && unit.array.array_end() + sampled <= until;
         wires.at(die, place).carried(from, until, status);
         if status {
             wires.polls_sent += 1;
@@ -427,8 +426,7 @@ impl Flash {
         }
         if starts_array {
             wires.at(die, place).works();
-            unit.array.array_end = until + unit.array.in_array();
-            unit.array_due = unit.array.array_end;
+            unit.array_due = unit.array.works(until);
             self.note_due(die);
             // Whoever starts it looks himself where requests take no time.
             if self.suspends && !wires.times.are_zero {
