@@ -66,9 +66,9 @@ pub(crate) struct SearchArgs {
     /// Requests of the run of a cell.
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     pub(crate) requests: u64,
-    /// How often all cells are run for a search.
-    #[arg(long, value_name = "N", default_value_t = 1_200)]
-    pub(crate) evaluations: usize,
+    /// How often all cells are run for a search: 1,200 for `fit`, 150 for each of `board`'s.
+    #[arg(long, value_name = "N")]
+    pub(crate) evaluations: Option<usize>,
     /// Seed of the requests of all runs.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
@@ -78,9 +78,10 @@ pub(crate) struct SearchArgs {
 }
 
 impl SearchArgs {
-    /// What is fitted.
-    pub(crate) fn asked(&self) -> Asked {
-        let Self { requests, evaluations, seed, .. } = *self;
+    /// What is fitted, with so many evaluations unless the user says.
+    pub(crate) fn asked(&self, evaluations: usize) -> Asked {
+        let evaluations = self.evaluations.unwrap_or(evaluations);
+        let Self { requests, seed, .. } = *self;
         Asked { keys: self.key.clone(), set: self.set.clone(), requests, evaluations, seed }
     }
 }

@@ -47,7 +47,9 @@ pub(super) fn board(args: &BoardArgs, own: &OwnParts) -> Result<()> {
     let mut rows = Vec::new();
     for file in files(&args.directory)? {
         let path = file.to_string_lossy();
-        for (name, cells) in drives(&file, cells::read(&path)?) {
+        let read = cells::read(&path)?;
+        read.notes.iter().for_each(|note| remark(note));
+        for (name, cells) in drives(&file, read.cells) {
             rows.push(row(args, own, name, cells)?);
         }
     }
@@ -114,7 +116,7 @@ fn drives(file: &Path, cells: Vec<Cell>) -> Vec<(String, Vec<Cell>)> {
 }
 
 fn row(args: &BoardArgs, own: &OwnParts, name: String, cells: Vec<Cell>) -> Result<Row> {
-    let asked = args.search.asked();
+    let asked = args.search.asked(150);
     let model = Model::new(own.clone(), DeviceFrom::Named(&args.device), &asked, &cells)?;
     if cells.len() < 2 {
         return Err(wrong(&format!(

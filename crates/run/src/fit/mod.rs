@@ -5,14 +5,17 @@ mod asked;
 mod cell;
 pub mod cells;
 pub mod choose;
+mod declared;
 pub mod device_file;
 mod fio;
 pub mod identify;
 pub mod keys;
 pub mod model;
 mod parameter;
+pub mod residuals;
 pub mod search;
 mod slopes;
+mod starts;
 
 pub use asked::Asked;
 
@@ -55,8 +58,16 @@ pub fn fit(
     label: &str,
     begin: Stages<'_>,
 ) -> Result<Fitted> {
-    let (keys, evaluations) = (Keys::new(model, training, &asked.keys)?, asked.evaluations);
-    let (cells, taken) = (training, AtomicUsize::new(0));
+    let (mut keys, evaluations) = (Keys::new(model, training, &asked.keys)?, asked.evaluations);
+    let cells = training;
+    let mut taken = AtomicUsize::new(0);
+    // Keys that a user names are fitted, whatever the cells tell.
+    if asked.keys.is_empty() {
+        let search = Search { model, cells, keys: &keys, evaluations, taken };
+        let told = search.told()?;
+        taken = search.taken;
+        keys.keep(&model.device(&cells[0])?, &told);
+    }
     let search = Search { model, cells, keys: &keys, evaluations, taken };
     let done = begin(label, "sets of runs", evaluations as u64);
     let point = search.best(&*done)?;

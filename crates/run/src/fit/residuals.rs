@@ -1,0 +1,206 @@
+//! Which mechanism a device lacks, from what its cells leave over.
+//!
+//! Each rule compares a ratio of two measured figures with the same ratio of the model. Ratios do
+//! not depend on times that the fit could still move, so a rule that speaks points to a mechanism
+//! and not to a value. A rule that finds nothing is silent, and all of them may be.
+
+use super::cell::{Cell, Class, Figure, What};
+use anyhow::Result;
+use std::collections::BTreeMap;
+
+/// By how much a measured ratio has to stand out, as a factor, before a rule looks at it.
+const STANDS_OUT: f64 = 1.3;
+/// The model has such a mechanism if it gives this power of the measured factor: half of it on a
+/// logarithmic scale.
+const HALF: f64 = 0.5;
+/// Means that are off by more than this at two depths are off for a reason.
+const OFF: f64 = 0.08;
+/// What counts as met: of p99.
+const MET: f64 = 0.10;
+
+/// A cell of a row of depths, measured and modelled.
+#[derive(Clone, Copy, Debug)]
+struct At<'a> {
+    depth: f64,
+    cell: &'a Cell,
+    figures: &'a [f64],
+}
+
+impl At<'_> {
+    /// A figure, measured and modelled.
+    fn pair(&self, class: Class, what: What) -> Option<(f64, f64)> {
+        let wanted = Figure { class, what };
+        let found = self.cell.measured.iter().zip(self.figures);
+        let mut found = found.filter(|((figure, _), modelled)| {
+            *figure == wanted && modelled.is_finite() && **modelled > 0.0
+        });
+        found.next().map(|((_, measured), modelled)| (*measured, *modelled))
+    }
+
+    /// The ratio of two figures, measured and modelled.
+    fn ratio(&self, class: Class, above: What, below: What) -> Option<(f64, f64)> {
+        let (above, below) = (self.pair(class, above)?, self.pair(class, below)?);
+        Some((above.0 / below.0, above.1 / below.1))
+    }
+}
+
+/// Whether the model shows less than half of a factor that was measured, which stands out.
+fn is_missing(measured: f64, modelled: f64) -> bool {
+    measured >= STANDS_OUT && modelled < measured.powf(HALF)
+}
+
+/// What the cells say is missing, a sentence each. The sentence names the cells and the figures.
+pub fn findings(cells: &[Cell], figures: &[Vec<f64>]) -> Result<Vec<String>> {
+    let mut rows: BTreeMap<(String, String), Vec<At<'_>>> = BTreeMap::new();
+    for (cell, figures) in cells.iter().zip(figures) {
+        let rest = cell.ran.iter().filter(|(column, _)| column != "queue_depth");
+        let rest: Vec<String> = rest.map(|(column, entry)| format!("{column}={entry}")).collect();
+        let pattern = cell.get("pattern").unwrap_or("randread").to_string();
+        let depth = cell.number("queue_depth")?.unwrap_or(1.0);
+        rows.entry((pattern, rest.join(" "))).or_default().push(At { depth, cell, figures });
+    }
+    let mut said = Vec::new();
+    for ((_, label), row) in &mut rows {
+        row.sort_by(|a, b| a.depth.total_cmp(&b.depth));
+        let label = if label.is_empty() { "cells" } else { label };
+        for class in [Class::Read, Class::Write] {
+            let rules = [early, collisions, even, stalls, rare, ceiling];
+            let found = rules.into_iter().filter_map(|rule| rule(row, class));
+            said.extend(found.map(|what| format!("{label}: {what}")));
+        }
+    }
+    if said.is_empty() {
+        said.push(nothing(cells, figures));
+    }
+    Ok(said)
+}
+
+/// A median above the mean: some requests are over much sooner than the others.
+fn early(row: &[At<'_>], class: Class) -> Option<String> {
+    let first = row.first()?;
+    let (measured, modelled) = first.ratio(class, What::P50, What::Mean)?;
+    (measured > 1.03 && modelled < 1.0 + (measured - 1.0) * HALF).then(|| {
+        format!(
+            "at depth {} the median is {measured:.2} times the mean, modelled {modelled:.2}: a \
+             share of {}s ends early (held in memory), which the device does not have",
+            first.depth,
+            class.word()
+        )
+    })
+}
+
+/// The tail grows with the depth where few servers are shared.
+fn collisions(row: &[At<'_>], class: Class) -> Option<String> {
+    let first = row.first()?;
+    let base = first.ratio(class, What::P99, What::Mean)?;
+    let grown = row[1..].iter().filter_map(|at| {
+        let ratio = at.ratio(class, What::P99, What::Mean)?;
+        Some((at.depth, ratio.0 / base.0, ratio.1 / base.1))
+    });
+    let (depth, measured, modelled) = grown.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    is_missing(measured, modelled).then(|| {
+        format!(
+            "p99 / mean grows by {measured:.2} from depth {} to {depth}, modelled by \
+             {modelled:.2}: {}s wait for a server that few of them share and the device does not \
+             have",
+            first.depth,
+            class.word()
+        )
+    })
+}
+
+/// A narrow tail under load: something serves requests in turn.
+fn even(row: &[At<'_>], class: Class) -> Option<String> {
+    let last = row.last().filter(|_| row.len() > 1)?;
+    let (measured, modelled) = last.ratio(class, What::P99, What::Mean)?;
+    (modelled / measured >= STANDS_OUT).then(|| {
+        let what = match class {
+            Class::Read => "reads wait in one line in front of the dies",
+            Class::Write => "the buffer frees its lines evenly",
+        };
+        format!(
+            "at depth {} p99 / mean is {measured:.2}, modelled {modelled:.2}: {what}, more than \
+             the device has it",
+            last.depth
+        )
+    })
+}
+
+/// Few requests of a lone stream wait long: the device stops now and then.
+fn stalls(row: &[At<'_>], class: Class) -> Option<String> {
+    let first = row.first()?;
+    let (measured, modelled) = first.ratio(class, What::P99, What::P50)?;
+    is_missing(measured / STANDS_OUT, modelled / STANDS_OUT).then(|| {
+        format!(
+            "at depth {} p99 is {measured:.1} times the median, modelled {modelled:.1}: {}s stall \
+             now and then, longer than any wait of the device",
+            first.depth,
+            class.word()
+        )
+    })
+}
+
+/// p99.9 far above p99.
+fn rare(row: &[At<'_>], class: Class) -> Option<String> {
+    let far = row.iter().filter_map(|at| {
+        let (measured, modelled) = at.ratio(class, What::P999, What::P99)?;
+        Some((at.depth, measured, modelled))
+    });
+    let (depth, measured, modelled) = far.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    (measured >= 2.0 && is_missing(measured, modelled)).then(|| {
+        format!(
+            "at depth {depth} p99.9 is {measured:.1} times p99, modelled {modelled:.1}: one {} in \
+             a thousand takes long for a reason that the device does not have",
+            class.word()
+        )
+    })
+}
+
+/// Means of the two deepest cells that are off in the same direction.
+fn ceiling(row: &[At<'_>], class: Class) -> Option<String> {
+    let [.., before, last] = row else { return None };
+    let off = |at: &At<'_>| {
+        let (measured, modelled) = at.pair(class, What::Mean)?;
+        Some(modelled / measured - 1.0)
+    };
+    let (a, b) = (off(before)?, off(last)?);
+    (a * b > 0.0 && a.abs().min(b.abs()) > OFF).then(|| {
+        let word = if a > 0.0 { "slower" } else { "faster" };
+        format!(
+            "means at depths {} and {} are {:+.0} and {:+.0} %: the device saturates {word} than \
+             the drive, so what limits these {}s is not what limits the others",
+            before.depth,
+            last.depth,
+            100.0 * a,
+            100.0 * b,
+            class.word()
+        )
+    })
+}
+
+/// What is said when no rule speaks.
+fn nothing(cells: &[Cell], figures: &[Vec<f64>]) -> String {
+    let mut worst: Option<(f64, String)> = None;
+    for (cell, figures) in cells.iter().zip(figures) {
+        for ((figure, measured), modelled) in cell.measured.iter().zip(figures) {
+            let error = modelled / measured - 1.0;
+            let counts = matches!(figure.what, What::Mean | What::P99) && error.is_finite();
+            if counts && worst.as_ref().is_none_or(|(known, _)| error.abs() > known.abs()) {
+                worst = Some((error, format!("{} of {}", figure.name(), cell.label())));
+            }
+        }
+    }
+    match worst {
+        None => "there are no means and no p99 to judge by".to_string(),
+        Some((error, what)) if error.abs() > MET => format!(
+            "no rule names what is missing; the greatest error of means and p99 is {:+.0} % \
+             ({what})",
+            100.0 * error
+        ),
+        Some((error, what)) => format!(
+            "nothing is missing that these cells show; the greatest error of means and p99 is \
+             {:+.0} % ({what})",
+            100.0 * error
+        ),
+    }
+}
