@@ -1,6 +1,8 @@
 //! Splitmix64 (Steele, Lea and Flood, OOPSLA 2014): the one source of pseudo-random numbers. Bit
 //! errors.
 
+use flashyard_core::units::Span;
+
 /// What the state grows by from number to number.
 pub(crate) const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
@@ -9,6 +11,18 @@ pub(crate) const fn mix(state: u64) -> u64 {
     let z = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)
+}
+
+/// An exponentially distributed time of this mean that random bits make, at most 37 times the mean.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "neither negative nor longer than 37 times the mean"
+)]
+pub(crate) fn exponential(bits: u64, mean: Span) -> Span {
+    // In the open interval from 0 to 1, exact.
+    let unit = ((bits >> 12) as f64 + 0.5) / (1_u64 << 52) as f64;
+    Span::from_ns((-libm::log(unit) * mean.as_ns() as f64) as u64)
 }
 
 /// The errors of one read: what they were drawn from, of how many bits, and how many are wrong.

@@ -225,6 +225,18 @@ impl Words<'_> {
             Part::Slot => {
                 return format!("for one of the {} slots of the queue", self.0.keys.queue.depth);
             }
+            Part::Link if self.0.keys.interface.has_threads() => {
+                "on the link to the host, and with the thread that submits and reaps"
+            }
+            Part::Link if !self.0.keys.interface.wake_us.is_zero() => {
+                "on the link to the host, and until the device was awake"
+            }
+            Part::Firmware if self.0.keys.firmware.stall_units > 0 => {
+                "in firmware, which may have been in a stall"
+            }
+            Part::Flush if !self.0.keys.buffer.release_us.is_zero() => {
+                "for room in the write buffer, whose lines become usable one after another"
+            }
             Part::Bus
                 if self.0.keys.energy.max_active_dies > 0 || self.0.keys.energy.budget_mw > 0 =>
             {

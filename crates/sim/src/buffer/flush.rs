@@ -135,8 +135,11 @@ impl Buffer {
     }
 
     /// A phase begins: the buffer is quiet since then at the earliest.
-    pub(crate) const fn rest(&mut self) {
+    pub(crate) fn rest(&mut self) {
         self.quiet.0 = u64::MAX;
+        if let Some(release) = &mut self.release {
+            release.begin();
+        }
     }
 
     /// The group of the dirty line that goes first.
@@ -157,7 +160,8 @@ impl Buffer {
 
     /// Whether a write waits for a line that no flush under way frees.
     fn is_awaited(&self) -> bool {
-        !self.waiting.is_empty() && self.lines.freeing() == 0
+        let held = self.release.as_ref().is_some_and(|release| release.held > 0);
+        !self.waiting.is_empty() && self.lines.freeing() == 0 && !held
     }
 
     /// Whether the turn of a group is kept: its first line is flushed when it has been put.
@@ -268,5 +272,14 @@ impl Buffer {
         self.changes();
         self.flushes -= u64::from(leads);
         self.lines.end_flush(line, group)
+    }
+
+    /// The same where the line may not be usable at once: returns when it is, if that is later, for
+    /// a line that lacks nothing.
+    #[inline]
+    pub(crate) fn hold_line(&mut self, line: LineId, group: u32, now: Time) -> Option<Time> {
+        let release = self.release.as_mut()?;
+        let state = &self.lines[line];
+        if state.is_dirty() || state.is_flushing() { None } else { release.hold(group, now) }
     }
 }

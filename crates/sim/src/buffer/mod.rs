@@ -13,6 +13,7 @@ mod link;
 mod order;
 pub mod ports;
 mod put;
+mod release;
 mod rules;
 mod save;
 #[cfg(test)]
@@ -33,6 +34,7 @@ pub use line::Line;
 pub use lines::Lines;
 use ports::{Direction, Ports, Reservation};
 pub(crate) use put::Put;
+use release::Release;
 use rules::AnyRule;
 pub(crate) use save::Saving;
 use std::collections::VecDeque;
@@ -69,6 +71,8 @@ pub(crate) struct Buffer {
     /// The sectors of a whole unit.
     sectors: Range<u16>,
     lines: Lines,
+    /// Lines that become usable one after another, if they do.
+    release: Option<Box<Release>>,
     ports: Ports,
     /// Time of a unit on its port, got and put.
     spans: [Span; 2],
@@ -126,6 +130,7 @@ impl Buffer {
             streams,
             sectors: 0..u16::try_from(geometry.unit_sectors()).expect("a unit is at most 1 MiB"),
             lines,
+            release: Release::new(settings, groups),
             ports: Ports::new(keys.ports == PortKind::Shared, banks),
             spans: [keys.read_ns, keys.write_ns].map(|ns| Span::from_ns(unit_ns + ns)),
             waiting: VecDeque::new(),
@@ -246,6 +251,19 @@ impl Buffer {
     /// Time of a unit on its port, got and put.
     pub(crate) const fn spans(&self) -> [Span; 2] {
         self.spans
+    }
+
+    /// Whether another unit fits into a line that is usable.
+    #[inline]
+    fn has_room(&self) -> bool {
+        let held = self.release.as_ref().map_or(0, |release| release.held);
+        if held == 0 { self.lines.has_room() } else { self.lines.free_lines() > held }
+    }
+
+    /// A line has become usable.
+    pub(crate) fn line_usable(&mut self) {
+        self.release.as_mut().expect("lines are held").held -= 1;
+        self.changes();
     }
 
     /// Whether a write, or a unit that a read leaves, waits for a line.

@@ -43,7 +43,7 @@ impl Buffer {
     /// or it needs none.
     #[inline]
     pub(crate) fn may_put(&self, write: &Set) -> bool {
-        self.lines.has_room() || write.is_superseded() || self.lines.find(write.lpn()).is_some()
+        self.has_room() || write.is_superseded() || self.lines.find(write.lpn()).is_some()
     }
 
     /// Puts the unit of a write into a line, if one is free.
@@ -57,7 +57,7 @@ impl Buffer {
         };
         let room = match held {
             Some(_) => first || !overtakes(),
-            None => first && self.lines.has_room(),
+            None => first && self.has_room(),
         };
         if !room {
             return None;

@@ -183,6 +183,14 @@ keys! {
             source: "assumed: one in the array and one that waits for it; the ROS study: 1",
             flip: "1", with: &["map.store=resident", "buffer.bytes=65536", "geometry.ways=4"],
         },
+        /// Time over which the lines that a program frees become usable for new units, evenly one
+        /// after another; on each plane, in units of a program. A time that is longer than the
+        /// programs of a plane limits how fast lines become usable. 0: all at once.
+        release_us: Span = Span::ZERO => {
+            kind: Kind::micros(0, 4_000_000_000),
+            source: "assumed: a line is free when its program is over",
+            flip: "90000", with: &["map.store=resident", "buffer.bytes=65536"],
+        },
         /// With `eviction` "ahead": how many of the oldest queued requests the rule looks at.
         ahead_requests: u64 = 32 => {
             kind: Kind::count("requests", 1, 1 << 32),

@@ -400,8 +400,11 @@ pub(crate) fn operation_mw(keys: &DeviceKeys, op: Op) -> u64 {
     let types = usize::try_from(nand.bits_per_cell).expect("at most 4");
     let shortest = times[..types].iter().copied().filter(|time| !time.is_zero()).min();
     let shortest = shortest.unwrap_or(Span::from_ns(1));
-    let part = if op == Op::Read { nand.part_of(shortest) } else { Span::ZERO };
-    (pj * pages * planes).div_ceil(part.or(shortest).as_ns())
+    let shortest = match op {
+        Op::Read => nand.shortened(nand.part_of(shortest).or(shortest)),
+        _ => shortest,
+    };
+    (pj * pages * planes).div_ceil(shortest.as_ns())
 }
 
 #[cfg(test)]

@@ -3,9 +3,20 @@
 
 use super::FirmwareFamily;
 use flashyard_core::key::Kind;
-use flashyard_core::keys;
 use flashyard_core::quantity::Ppm;
 use flashyard_core::request::RequestOp;
+use flashyard_core::units::Span;
+use flashyard_core::{choice, keys};
+
+choice! {
+    /// Which requests a stall of the firmware holds.
+    pub enum Stalled {
+        /// Writes.
+        Writes = "writes",
+        /// All requests.
+        All = "all",
+    }
+}
 
 keys! {
     /// Keys of `[firmware]`. Each request takes one core, after it has come over the link and
@@ -70,11 +81,54 @@ keys! {
             source: "assumed: constant times",
             flip: "50", with: &["firmware.cores=1", "firmware.read_ns=20000"],
         },
+        /// Mean of a time that a core takes longer for a read. It is exponentially distributed, for
+        /// each read by itself.
+        read_tail_ns: u64 = 0 => {
+            kind: Kind::count("ns", 0, 10_000_000),
+            source: "assumed: no tail",
+            flip: "1000", with: &["firmware.cores=1"],
+        },
+        /// The same for a write.
+        write_tail_ns: u64 = 0 => {
+            kind: Kind::count("ns", 0, 10_000_000),
+            source: "assumed: no tail",
+            flip: "1000", with: &["firmware.cores=1"],
+        },
+        /// Mapping units of writes after which the firmware stalls, as where it writes its tables
+        /// to flash. They are counted from the start of a phase. 0: it never does.
+        stall_units: u64 = 0 => {
+            kind: Kind::count("units", 0, 1 << 40),
+            source: "assumed: no stalls",
+            flip: "5", with: &["firmware.cores=1", "firmware.stall_us=20000"],
+        },
+        /// With `stall_units`: time of a stall, from when a core is done with the write that brings
+        /// it about. Requests that it holds take no core before its end.
+        stall_us: Span = Span::from_us(1_000) => {
+            kind: Kind::micros(1, 4_000_000_000),
+            source: "assumed",
+            flip: "20000", with: &["firmware.cores=1", "firmware.stall_units=5"],
+        },
+        /// With `stall_units`: which requests a stall holds.
+        stall_holds: Stalled = Stalled::Writes => {
+            kind: Kind::Choice(Stalled::WORDS),
+            source: "assumed: reads need no room in tables",
+            flip: "all", with: &["firmware.cores=1", "firmware.stall_units=5", "firmware.stall_us=20000"],
+        },
     }
 }
 
 impl FirmwareKeys {
-    /// Time that a core takes for a request of so many mapping units, where times have no spread.
+    /// Mean of the exponential tail of the time of a request.
+    pub(crate) const fn tail_ns(&self, op: RequestOp) -> u64 {
+        match op {
+            RequestOp::Read => self.read_tail_ns,
+            RequestOp::Write => self.write_tail_ns,
+            RequestOp::Trim | RequestOp::Flush => 0,
+        }
+    }
+
+    /// Time that a core takes for a request of so many mapping units, where times have no spread
+    /// and no tail.
     pub const fn service_ns(&self, op: RequestOp, units: u64) -> u64 {
         let unit_ns = match op {
             RequestOp::Read | RequestOp::Write => self.unit_ns,

@@ -1,6 +1,7 @@
 //! The section `[interface]`: how requests get from the host to the device.
 
 use flashyard_core::key::Kind;
+use flashyard_core::units::Span;
 use flashyard_core::{choice, keys};
 
 choice! {
@@ -34,6 +35,16 @@ choice! {
         Page = "page",
         /// The same, but only what the request asks for of the mapping unit.
         Part = "part",
+    }
+}
+
+choice! {
+    /// Which requests one thread of the host submits and reaps.
+    pub enum Threads {
+        /// Those of one stream: each stream has a thread.
+        Stream = "stream",
+        /// All: the host has one thread.
+        Host = "host",
     }
 }
 
@@ -74,11 +85,45 @@ keys! {
             source: "Lee et al., IEEE Access 2021: no link",
             flip: "500", with: &[],
         },
+        /// Time that a request takes longer which comes after the device had none for
+        /// `wake_after_us`. Requests that come meanwhile wait for the same instant. 0: none does.
+        wake_us: Span = Span::ZERO => {
+            kind: Kind::micros(0, 4_000_000_000),
+            source: "assumed: a device that is always awake",
+            flip: "20", with: &[],
+        },
+        /// With `wake_us`: time without a request from the last answer of the device, as it comes
+        /// to the host, to the request.
+        wake_after_us: Span = Span::ZERO => {
+            kind: Kind::micros(0, 4_000_000_000_000),
+            source: "assumed: any pause",
+            flip: "100000", with: &["interface.wake_us=20"],
+        },
         /// Whether the link carries data in both directions at once.
         duplex: Duplex = Duplex::Full => {
             kind: Kind::Choice(Duplex::WORDS),
             source: "PCIe and UFS carry both directions at once, SATA and eMMC one",
             flip: "half", with: &["interface.link_ps_per_byte=2500"],
+        },
+        /// Time that a thread of the host takes to submit a request. A thread does one thing after
+        /// the other, so it answers at most 1 / (`submit_ns` + `reap_ns`) requests a second.
+        submit_ns: u64 = 0 => {
+            kind: Kind::count("ns", 0, 1_000_000_000),
+            source: "assumed: the host takes no time; fio with io_uring on one core: some 2,700 with reap_ns",
+            flip: "700", with: &[],
+        },
+        /// Time that a thread of the host takes to reap the answer of a request. The latency of a
+        /// request ends when its answer is reaped.
+        reap_ns: u64 = 0 => {
+            kind: Kind::count("ns", 0, 1_000_000_000),
+            source: "assumed: the host takes no time",
+            flip: "700", with: &[],
+        },
+        /// Which requests share a thread of the host.
+        threads: Threads = Threads::Stream => {
+            kind: Kind::Choice(Threads::WORDS),
+            source: "assumed; a job of fio is a thread",
+            flip: "host", with: &["@streams", "interface.submit_ns=20000"],
         },
         /// What crosses the link as one piece: the data of a request, of one page access as a whole
         /// mapping unit (`page`), or what a page access asks for of it (`part`).
@@ -87,5 +132,17 @@ keys! {
             source: "assumed; Serial ATA and NVM Express devices ask for data when they have room",
             flip: "page", with: &["interface.link_ps_per_byte=2500"],
         },
+    }
+}
+
+impl InterfaceKeys {
+    /// Whether threads of the host take time.
+    pub const fn has_threads(&self) -> bool {
+        self.submit_ns > 0 || self.reap_ns > 0
+    }
+
+    /// Whether requests are delayed before the link or behind it.
+    pub(crate) const fn delays(&self) -> bool {
+        self.has_threads() || !self.wake_us.is_zero()
     }
 }

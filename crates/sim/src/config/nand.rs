@@ -136,6 +136,27 @@ keys! {
                 "geometry.page_bytes=16384", "ftl.mapping_unit_bytes=4096", "nand.read_part_us=30",
             ],
         },
+        /// Share of the pages of host reads that end early: what they need is in a page register, a
+        /// row or a cache that holds it already. The draw depends on the number of the request and
+        /// its page there alone. The die takes the read, which waits as any other one.
+        read_early_percent: Ppm = Ppm::ZERO => {
+            kind: Kind::percent(0, 1_000_000),
+            source: "assumed: every read senses its page",
+            flip: "30", with: &[],
+        },
+        /// Time in the array of a read that ends early; the time of other reads, if that is
+        /// shorter. Its page is not sensed again (`[retry]`).
+        read_early_us: Span = Span::from_us(5) => {
+            kind: Kind::micros(1, 4_000_000_000),
+            source: "assumed",
+            flip: "20", with: &["nand.read_early_percent=30"],
+        },
+        /// Seed of these draws.
+        read_early_seed: u64 = 1 => {
+            kind: Kind::count("seed", 0, 1 << 32),
+            source: "assumed",
+            flip: "2", with: &["nand.read_early_percent=30"],
+        },
         /// Bytes of a codeword, the least that a read moves over the channel and that
         /// `read_part_us` is for: a host read moves the codewords of a unit that it asks for.
         /// Everything else moves whole mapping units, and so do host reads where
@@ -288,6 +309,11 @@ impl NandKeys {
     pub(crate) const fn part_of(&self, whole: Span) -> Span {
         // Both are below 2^32.
         Span::from_ns((self.read_part_us.as_ns() * whole.as_ns()).div_ceil(self.read_us.as_ns()))
+    }
+
+    /// The shortest time of a page that is sensed in this one, if some reads end early.
+    pub(crate) fn shortened(&self, typical: Span) -> Span {
+        if self.read_early_percent.is_zero() { typical } else { typical.min(self.read_early_us) }
     }
 
     /// Erases that a block bears or, where blocks do not wear out, is rated for; 0: not known.

@@ -238,6 +238,50 @@ const SYNONYMS: &[(&[&str], &[Meant])] = &[
             to("firmware.read_ns", "the time of a core for a read"),
         ],
     ),
+    (
+        &["io_uring", "libaio", "syscall", "submit", "submission", "reap", "host_cpu", "thread"],
+        &[
+            to("interface.submit_ns", "the time of a thread of the host to submit a request"),
+            to("interface.reap_ns", "the time of it to reap an answer"),
+        ],
+    ),
+    (
+        &["aspm", "wake", "wakeup", "wake_up", "nap", "power_state", "idle_latency"],
+        &[
+            to("interface.wake_us", "what a request after a pause takes longer"),
+            to("sleep.exit_us", "the same of a device that sleeps and saves energy"),
+        ],
+    ),
+    (
+        &["page_register", "open_row", "row_buffer", "hit_rate", "hit_ratio", "early_read"],
+        &[to("nand.read_early_percent", "the share of reads that sense nothing")],
+    ),
+    (
+        &["tail", "jitter", "scatter", "latency_spread", "write_jitter"],
+        &[
+            to("firmware.write_tail_ns", "an exponential tail of writes; so for reads"),
+            to("firmware.spread_percent", "an even spread of the time of firmware"),
+            to("nand.spread_percent", "a tail of array times"),
+        ],
+    ),
+    (
+        &["stall", "stalls", "map_flush", "table_flush", "checkpoint", "hiccup"],
+        &[
+            to("firmware.stall_units", "writes between two stalls"),
+            to("firmware.stall_us", "how long one lasts"),
+        ],
+    ),
+    (
+        &["iwl", "aipr", "independent_planes", "independent_plane_read", "async_plane_read"],
+        &[to("geometry.dies_per_way", "planes that read by themselves are dies")],
+    ),
+    (
+        &["write_pacing", "even_release", "paced_writes"],
+        &[
+            to("buffer.release_us", "lines of the buffer become usable one after another"),
+            to("gc.pacing", "copies that each program pays for"),
+        ],
+    ),
 ];
 
 /// What a word of the field leads to, the likeliest first; nothing for other words. Case, and the

@@ -85,6 +85,10 @@ impl Device {
         if let Some(freed) = freed {
             self.account.unbuffered(freed);
         }
+        let now = self.now;
+        if let Some(usable) = self.write_buffer_mut().hold_line(line, group, now) {
+            self.host.set_timer(usable, Timer::Usable);
+        }
         if !of_request {
             self.sets.unlist_change(set);
             self.sets.unlist_by_lpn(set);

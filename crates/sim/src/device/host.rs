@@ -34,12 +34,14 @@ impl Device {
         while let Some(timer) = self.host.goes_off(self.now) {
             match timer {
                 Timer::Enter(handle) | Timer::Served(handle) => self.enter_queue(handle),
+                Timer::Submitted(handle) => self.send(handle),
                 Timer::Answer(handle) => self.answer(handle),
                 Timer::Buffer(set) => self.access_over(set),
                 Timer::Linked(set) => self.link_over(set),
+                Timer::Usable => self.write_buffer_mut().line_usable(),
                 Timer::Quiet => self.write_buffer_mut().quiet_over(),
                 // Whoever looks at ports looks again; the others are the host's own.
-                Timer::Port | Timer::Dispatched | Timer::Credit(_) => {}
+                Timer::Port | Timer::Dispatched | Timer::Credit(_) | Timer::Reaped(_) => {}
                 Timer::Search(plane) => self.let_ftl(|ftl, lent| ftl.search_over(plane, lent)),
                 Timer::Sought(set) => self.open(set),
                 Timer::Suspendable(die) => self.suspendable(die),

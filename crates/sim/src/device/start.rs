@@ -139,12 +139,15 @@ impl Device {
         }
         let mut slowest = Span::ZERO;
         self.for_riders(Some(leader), |device, set| {
-            let (ppn, codewords) = (device.sets[set].ppn(), device.sets[set].page_codewords());
+            let state = &device.sets[set];
+            let (ppn, codewords, read) = (state.ppn(), state.page_codewords(), state.origin());
             if codewords > 0 {
                 let blocks = device.ftl.blocks();
                 let block = ppn.map(|ppn| device.settings.geometry.block_of(ppn));
                 let erases = block.map_or(0, |block| blocks.erase_counts()[block.index()]);
-                slowest = slowest.max(device.flash.sense(die, stage, ppn, codewords, erases));
+                let read = read.filter(|_| stage == Stage::Read);
+                let kind = (stage, read.map(|read| (read.order, read.page)));
+                slowest = slowest.max(device.flash.sense(die, kind, ppn, codewords, erases));
             }
         });
         slowest

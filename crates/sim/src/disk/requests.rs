@@ -71,6 +71,7 @@ impl Disk {
         while let Some(timer) = self.host.goes_off(self.now) {
             match timer {
                 Timer::Enter(handle) => self.controller.queue.push_back(handle),
+                Timer::Submitted(handle) => self.send(handle),
                 Timer::Answer(handle) => self.answer(handle),
                 other => unreachable!("a disk sets no timer {other:?}"),
             }

@@ -10,6 +10,7 @@
 mod bus;
 mod channel;
 mod die;
+mod early;
 mod power;
 mod retry;
 mod timing;
@@ -22,6 +23,7 @@ use bus::Bus;
 pub(crate) use bus::{Carried, Request};
 pub(crate) use channel::{Channel, Transfer};
 pub(crate) use die::Die;
+use early::Early;
 use flashyard_core::bus::policy::BusPolicyName;
 use flashyard_core::command::Op;
 use flashyard_core::events::{EventTree, Node, VACANT, nodes_of};
@@ -79,6 +81,10 @@ pub(crate) struct Flash {
     timing: Timing,
     /// Which pages are sensed again, if any.
     retry: Option<Box<Retry>>,
+    /// Which reads end early, if any.
+    early: Option<Early>,
+    /// Whether the array time of a read depends on more than its pages.
+    reads_vary: bool,
     dies: Vec<Die>,
     channels: Vec<Channel>,
     /// Channels that choose at the end of this instant.
@@ -132,9 +138,13 @@ impl Flash {
             timing.set_channel_times(|op, bytes| bus.alone(op, bytes));
         }
         let is_followed = suspends || bus.is_some();
+        let (retry, early) = (Retry::new(settings), Early::new(settings));
+        let reads_vary = timing.part_bytes > 0 || retry.is_some() || early.is_some();
         Self {
             timing,
-            retry: Retry::new(settings),
+            retry,
+            early,
+            reads_vary,
             dies: (0..geometry.dies()).map(die).collect(),
             channels: Channel::all(geometry),
             choosing: Vec::with_capacity(channels),
@@ -230,32 +240,39 @@ impl Flash {
     }
 
     /// Whether the array time of a read depends on more than its pages: parts of pages take less,
-    /// and some pages are sensed again.
+    /// some pages are sensed again, and some reads end early.
     #[inline]
     pub(crate) const fn reads_vary(&self) -> bool {
-        self.timing.part_bytes > 0 || self.retry.is_some()
+        self.reads_vary
     }
 
     /// Typical time to sense a page of the read that a die has taken, which needs so many codewords
-    /// of it. Draws how often the page is sensed again, whose block has been erased so often; one
-    /// that was never written is decoded at once.
+    /// of it; `read` is the number of the request of a host read and the page there. Draws whether
+    /// that ends early and, if it does not, how often the page is sensed again, whose block has
+    /// been erased so often; one that was never written is decoded at once.
     #[cold]
     pub(crate) fn sense(
         &mut self,
         die: DieId,
-        stage: Stage,
+        (stage, read): (Stage, Option<(u64, u32)>),
         ppn: Option<Ppn>,
         codewords: u32,
         erases: u32,
     ) -> Span {
+        let part = self.timing.part(stage, ppn, codewords);
+        let typical = part.unwrap_or_else(|| self.timing.array(Op::Read, ppn));
+        if let (Some(early), Some((order, page))) = (self.early, read)
+            && let Some(time) = early.time_of(order, page)
+        {
+            return typical.min(time);
+        }
         if let Some(retry) = &mut self.retry
             && ppn.is_some()
         {
             let operation = &mut self.dies[die.index()].array;
             operation.retries = operation.retries.max(retry.senses(stage, erases));
         }
-        let part = self.timing.part(stage, ppn, codewords);
-        part.unwrap_or_else(|| self.timing.array(Op::Read, ppn))
+        typical
     }
 
     /// Gives the operation that a die has taken its time in the array, of which `typical` is known.

@@ -2,13 +2,15 @@
 //! each for its service time, and then enter the host queue.
 
 use super::request::Pending;
+use super::stalls::Stalls;
 use crate::config::{FirmwareKeys, Settings};
 use crate::handle::RequestId;
-use crate::random::{STEP, mix};
+use crate::random::{STEP, exponential, mix};
 use flashyard_core::units::{Span, Time};
 
-/// What sets the random service times apart from other random numbers.
+/// What sets the random service times apart from other random numbers, and their tails.
 const SEED: u64 = 0x5851_F42D_4C95_7F2D;
+const TAIL_SEED: u64 = 0x1405_7B7E_F767_814F;
 
 /// The cores of a device.
 #[derive(Clone, Debug)]
@@ -18,6 +20,8 @@ pub(super) struct Firmware {
     free: Vec<Time>,
     /// Time of each request with its core and in the line for it, by handle.
     spent_ns: Vec<u64>,
+    /// When it stalls, if it does.
+    stalls: Option<Box<Stalls>>,
 }
 
 impl Firmware {
@@ -26,7 +30,25 @@ impl Firmware {
         let keys = settings.keys.firmware;
         let cores = usize::try_from(keys.cores).expect("the key's range is small");
         let free = vec![Time::ZERO; cores];
-        (cores > 0).then(|| Box::new(Self { keys, free, spent_ns: Vec::new() }))
+        let stalls = Stalls::new(&keys);
+        (cores > 0).then(|| Box::new(Self { keys, free, spent_ns: Vec::new(), stalls }))
+    }
+
+    /// A phase begins.
+    pub(super) fn begin(&mut self) {
+        if let Some(stalls) = &mut self.stalls {
+            stalls.begin();
+        }
+    }
+
+    /// Until when a stall holds a request that would take a core at an instant, if one does.
+    pub(super) fn held_until(&self, request: &Pending, at: Time) -> Option<Time> {
+        self.stalls.as_ref()?.held_until(request.request.op, at)
+    }
+
+    /// A request is held until an instant.
+    pub(super) fn hold(&mut self, handle: RequestId, now: Time) {
+        self.stalls.as_mut().expect("a stall holds it").hold(handle, now);
     }
 
     /// Time of a request with its core and in the line for it; it has left the core.
@@ -42,7 +64,11 @@ impl Firmware {
         let core = self.free.iter_mut().min().expect("there is a core");
         let over = now.max(*core) + service(&self.keys, request);
         *core = over;
-        self.spent_ns[handle.index()] = over.since(now).as_ns();
+        let mut since = now;
+        if let Some(stalls) = &mut self.stalls {
+            since = stalls.serve(handle, request, now, over);
+        }
+        self.spent_ns[handle.index()] = over.since(since).as_ns();
         over
     }
 }
@@ -51,11 +77,20 @@ impl Firmware {
 /// request, so that it is the same under every policy and on a device that was restored.
 fn service(keys: &FirmwareKeys, request: &Pending) -> Span {
     let typical = keys.service_ns(request.request.op, request.pages.into());
+    let tail = tail(keys.tail_ns(request.request.op), request.order);
     if keys.spread_percent.is_zero() {
-        return Span::from_ns(typical);
+        return Span::from_ns(typical) + tail;
     }
     let most = u128::from(typical) * u128::from(keys.spread_percent.ppm()) / 1_000_000;
     let unit = u128::from(mix(SEED ^ request.order.wrapping_mul(STEP)));
     let drawn = u128::from(typical) - most + (((2 * most + 1) * unit) >> 64);
-    Span::from_ns(u64::try_from(drawn).expect("at most twice the typical time"))
+    Span::from_ns(u64::try_from(drawn).expect("at most twice the typical time")) + tail
+}
+
+/// The exponential tail of the time of a request by its number; nothing where the mean is 0.
+fn tail(mean_ns: u64, order: u64) -> Span {
+    if mean_ns == 0 {
+        return Span::ZERO;
+    }
+    exponential(mix(TAIL_SEED ^ order.wrapping_mul(STEP)), Span::from_ns(mean_ns))
 }

@@ -136,6 +136,11 @@ impl Lanes {
         self.stirred = true;
     }
 
+    /// How many streams there are.
+    pub(super) const fn streams(&self) -> usize {
+        self.streams.len()
+    }
+
     /// Whether the submission queue of a stream has no place.
     pub(super) fn is_full(&self, lane: usize) -> bool {
         self.keys.queue_depth > 0 && self.streams[lane].outstanding >= self.keys.queue_depth
@@ -256,18 +261,9 @@ impl Lanes {
         Ticket { lane, number, link_ns: 0, answering: false }
     }
 
-    /// The host issues a request of a stream, with its ticket. Returns whether it is fetched at
-    /// once.
-    #[expect(clippy::inline_always, reason = "once a request, with large arguments")]
-    #[inline(always)]
-    pub(super) fn submit(
-        &mut self,
-        handle: RequestId,
-        lane: usize,
-        now: Time,
-        requests: &Requests,
-        timers: &mut Timers,
-    ) -> bool {
+    /// The host issues a request of a stream, with its ticket.
+    #[inline]
+    pub(super) fn issue(&mut self, lane: usize, now: Time) {
         let state = &mut self.streams[lane];
         if state.keys.pacing == Pacing::Think {
             let place = state.remembers(state.issued);
@@ -278,6 +274,25 @@ impl Lanes {
         state.last_issue = now;
         if self.limited {
             state.next_issue = Time::MAX;
+        } else if let Some(gaps) = &mut state.gaps {
+            state.next_issue = gaps.after(now);
+        }
+    }
+
+    /// A request that was issued comes into the submission queue of its stream. Returns whether it
+    /// is fetched at once.
+    #[expect(clippy::inline_always, reason = "once a request, with large arguments")]
+    #[inline(always)]
+    pub(super) fn submit(
+        &mut self,
+        handle: RequestId,
+        lane: usize,
+        now: Time,
+        requests: &Requests,
+        timers: &mut Timers,
+    ) -> bool {
+        if self.limited {
+            let state = &mut self.streams[lane];
             if self.direct
                 && state.waiting.is_empty()
                 && below(state.fetched, self.keys.queue_depth)
@@ -290,10 +305,13 @@ impl Lanes {
             state.waiting.push_back(handle);
             self.wait_for_credit(lane, now, timers);
             self.note_fetchable(lane, requests);
-        } else if let Some(gaps) = &mut state.gaps {
-            state.next_issue = gaps.after(now);
         }
         !self.limited
+    }
+
+    /// Something has happened that may let a request be issued or fetched.
+    pub(super) const fn stir(&mut self) {
+        self.stirred = true;
     }
 
     /// Fetches a request, if there is one and a place for it.

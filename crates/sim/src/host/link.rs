@@ -1,5 +1,6 @@
 //! The link to the host, and the sleep of the device, which keeps requests waiting on their way.
 
+use super::nap::Nap;
 use crate::config::{Duplex, Settings, Transfer};
 use crate::saved::{Reader, RestoreError, Saved, Writer, save_option};
 use crate::sleep::{Load, Sleep, Stretch};
@@ -20,7 +21,8 @@ pub(crate) struct Carried {
 /// The link.
 #[derive(Clone, Debug)]
 pub(super) struct Link {
-    /// Whether crossing it takes time or energy, or may have to wait for the device.
+    /// Whether crossing it takes time or energy, or may have to wait for the device or a thread of
+    /// the host.
     exists: bool,
     /// Whether the data of each page access crosses it by itself.
     by_pages: bool,
@@ -33,8 +35,9 @@ pub(super) struct Link {
     /// What it has begun to carry since the last look, where somebody looks.
     carried: Option<Carried>,
     noted: bool,
-    /// The sleep of the device.
+    /// The sleep of the device, and its naps.
     sleep: Option<Box<Sleep>>,
+    nap: Option<Box<Nap>>,
 }
 
 impl Link {
@@ -42,7 +45,7 @@ impl Link {
         let (keys, energy) = (settings.keys.interface, settings.keys.energy.link_pj_per_byte);
         let takes_time = keys.link_ps_per_byte > 0 || keys.link_latency_ns > 0;
         Self {
-            exists: takes_time || energy > 0 || settings.keys.sleeps(),
+            exists: takes_time || energy > 0 || settings.keys.sleeps() || keys.delays(),
             by_pages: keys.transfer != Transfer::Request && keys.link_ps_per_byte > 0,
             full: keys.duplex == Duplex::Full,
             ps_per_byte: keys.link_ps_per_byte,
@@ -51,10 +54,12 @@ impl Link {
             carried: None,
             noted: energy > 0,
             sleep: Sleep::new(settings.keys.sleep_levels()).map(Box::new),
+            nap: Nap::new(&keys),
         }
     }
 
-    /// Whether crossing it takes time or energy, or may have to wait for the device.
+    /// Whether crossing it takes time or energy, or may have to wait for the device or a thread of
+    /// the host.
     #[inline]
     pub(super) const fn exists(&self) -> bool {
         self.exists
@@ -128,6 +133,28 @@ impl Link {
     #[inline]
     pub(super) fn wake(&mut self, now: Time) -> Time {
         self.sleep.as_mut().map_or(now, |sleep| sleep.wake(now))
+    }
+
+    /// A phase begins.
+    pub(super) fn begin(&mut self, start: Time) {
+        if let Some(nap) = &mut self.nap {
+            nap.begin(start);
+        }
+    }
+
+    /// A request sets out for the device at `now`, which is awake from `awake` on unless it naps.
+    /// Returns from when on it is awake.
+    #[inline]
+    pub(super) fn rouse(&mut self, now: Time, awake: Time) -> Time {
+        self.nap.as_mut().map_or(awake, |nap| nap.enter(now).max(awake))
+    }
+
+    /// The answer of a request is with the host at an instant.
+    #[inline]
+    pub(super) fn answers(&mut self, there: Time) {
+        if let Some(nap) = &mut self.nap {
+            nap.leave(there);
+        }
     }
 
     /// Time goes on to `to` while the device has this to do: a stretch of it, none where all has

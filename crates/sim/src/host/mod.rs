@@ -12,12 +12,15 @@ mod firmware;
 mod gaps;
 mod lanes;
 mod link;
+mod nap;
 mod overlaps;
 mod queue;
 mod rate;
 mod request;
 mod requests;
+mod stalls;
 mod started;
+mod threads;
 mod timers;
 mod way;
 
@@ -39,6 +42,7 @@ pub(crate) use request::Pending;
 use requests::Requests;
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
+use threads::Threads;
 pub(crate) use timers::Timer;
 use timers::Timers;
 
@@ -50,6 +54,8 @@ pub(crate) struct Host {
     requests: Requests,
     /// The submission queues of the streams.
     lanes: Lanes,
+    /// Its threads, where submitting and reaping take time.
+    threads: Option<Box<Threads>>,
     link: Link,
     /// The firmware's cores, where they take time.
     firmware: Option<Box<Firmware>>,
@@ -92,6 +98,7 @@ impl Host {
         Self {
             requests: Requests::default(),
             lanes: Lanes::new(settings),
+            threads: Threads::new(settings),
             link: Link::new(settings),
             firmware: Firmware::new(settings),
             queue: Queue::new(settings, policy),
@@ -227,6 +234,13 @@ impl Host {
         watched: bool,
     ) {
         self.lanes.begin(start, streams, watched);
+        if let Some(threads) = &mut self.threads {
+            threads.begin(self.lanes.streams());
+        }
+        self.link.begin(start);
+        if let Some(firmware) = &mut self.firmware {
+            firmware.begin();
+        }
     }
 
     /// Whether the submission queue of a stream has no place.
@@ -269,9 +283,12 @@ impl Host {
         self.lanes.held_ns()
     }
 
-    /// Fetches a request, if there is one and a place for it.
+    /// Fetches a request, if there is one and a place for it. Threads of the host go on.
     #[inline]
     pub(crate) fn fetch(&mut self, now: Time) -> Option<RequestId> {
+        if let Some(threads) = &mut self.threads {
+            threads.go_on(now, &mut self.timers);
+        }
         self.lanes.fetch(now, &self.requests, &mut self.timers)
     }
 

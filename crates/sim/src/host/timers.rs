@@ -23,6 +23,8 @@ pub(crate) enum Timer {
     Dispatched,
     /// A port of the write buffer is free, after a put that no command set waits for.
     Port,
+    /// A line of the write buffer that a program has freed has become usable.
+    Usable,
     /// The device may have been idle for as long as the write buffer waits.
     Quiet,
     /// A victim of this plane has been found.
@@ -31,6 +33,10 @@ pub(crate) enum Timer {
     Sought(SetId),
     /// The rate limit of this stream lets a request be fetched.
     Credit(u32),
+    /// The thread of a stream has submitted a request.
+    Submitted(RequestId),
+    /// It has reaped the answer of one.
+    Reaped(RequestId),
     /// A program or erase of this die may be suspended from now on.
     Suspendable(DieId),
 }

@@ -1,5 +1,5 @@
-//! The way of a request: it arrives, is fetched, crosses the link, takes a core of the firmware,
-//! and is answered.
+//! The way of a request: it arrives, a thread of the host submits it, it is fetched, crosses the
+//! link, takes a core of the firmware, and is answered.
 
 use super::{Answer, Carried, Host, Timer};
 use crate::handle::{RequestId, SetId};
@@ -21,8 +21,44 @@ impl Host {
     ) -> (RequestId, bool) {
         let ticket = self.lanes.ticket(lane);
         let handle = self.requests.open(request, first, pages, ticket);
+        self.lanes.issue(lane, now);
+        if let Some(threads) = &mut self.threads {
+            threads.submit(handle, lane, now);
+            return (handle, false);
+        }
         let fetched = self.lanes.submit(handle, lane, now, &self.requests, &mut self.timers);
         (handle, fetched)
+    }
+
+    /// A thread has submitted a request. Returns whether it is fetched at once.
+    #[cold]
+    fn submitted(&mut self, handle: RequestId, now: Time) -> bool {
+        let lane = self.requests[handle].stream();
+        self.requests[handle].ticket.link_ns = self.thread_done(lane, now);
+        self.lanes.submit(handle, lane, now, &self.requests, &mut self.timers)
+    }
+
+    /// A thread has reaped the answer of a request.
+    #[cold]
+    fn reaped(&mut self, handle: RequestId, now: Time) {
+        let ns = self.thread_done(self.requests[handle].stream(), now);
+        self.requests[handle].parts.add(Part::Link, ns);
+    }
+
+    /// The thread of a stream has done its work. Returns how long that took with the wait for it.
+    fn thread_done(&mut self, lane: usize, now: Time) -> u64 {
+        // It begins its next work when all that may be issued is issued.
+        self.lanes.stir();
+        self.threads.as_mut().expect("a thread works").done(lane, now)
+    }
+
+    /// An answer has come over the link. Returns whether a thread has to reap it.
+    #[inline]
+    fn must_be_reaped(&mut self, handle: RequestId, now: Time) -> bool {
+        let Some(threads) = &mut self.threads else { return false };
+        threads.reap(handle, self.requests[handle].stream(), now);
+        self.lanes.stir();
+        true
     }
 
     /// A request sets out for the device, when that is awake. Returns whether it may enter the host
@@ -34,9 +70,10 @@ impl Host {
             let request = &mut self.requests[handle];
             let sectors = carried(&request.request, RequestOp::Write);
             let awake = self.link.wake(now);
+            let awake = self.link.rouse(now, awake);
             let there = self.link.cross(false, sectors, awake);
             if there > now {
-                request.ticket.link_ns = there.since(now).as_ns();
+                request.ticket.link_ns += there.since(now).as_ns();
                 if !self.serves_ahead(handle, there, now) {
                     self.timers.set(there, Timer::Enter(handle));
                 }
@@ -52,7 +89,11 @@ impl Host {
     #[inline]
     fn serves_ahead(&mut self, handle: RequestId, there: Time, now: Time) -> bool {
         let unhindered = self.link.is_unhindered(there, now);
-        if self.timers.has_entering() || !unhindered || !self.queue.policy().is_fifo() {
+        if self.held_until(handle, there).is_some()
+            || self.timers.has_entering()
+            || !unhindered
+            || !self.queue.policy().is_fifo()
+        {
             return false;
         }
         let over = self.serve(handle, there);
@@ -62,6 +103,12 @@ impl Host {
         over.is_some()
     }
 
+    /// Until when a stall of the firmware holds a request that would take a core at an instant.
+    #[inline]
+    fn held_until(&self, handle: RequestId, at: Time) -> Option<Time> {
+        self.firmware.as_ref()?.held_until(&self.requests[handle], at)
+    }
+
     /// A request takes a core at an instant. Returns when that is done with it, if there is one.
     #[inline]
     fn serve(&mut self, handle: RequestId, at: Time) -> Option<Time> {
@@ -69,10 +116,15 @@ impl Host {
         Some(firmware.serve(handle, &self.requests[handle], at))
     }
 
-    /// A request has come over the link. Returns whether a core takes time for it;
-    /// [`Timer::Served`] then says when that is over.
+    /// A request has come over the link. Returns whether a core takes time for it, or a stall of
+    /// the firmware holds it; [`Timer::Served`] or [`Timer::Enter`] then says when that is over.
     #[inline]
     fn takes_core(&mut self, handle: RequestId, now: Time) -> bool {
+        if let Some(until) = self.held_until(handle, now) {
+            self.firmware.as_mut().expect("it stalls").hold(handle, now);
+            self.timers.set(until, Timer::Enter(handle));
+            return true;
+        }
         let Some(over) = self.serve(handle, now) else { return false };
         let later = over > now;
         if later {
@@ -82,8 +134,9 @@ impl Host {
     }
 
     /// Takes the next timer that goes off by `now` and that others act upon. What is the host's
-    /// own is done: a request that comes over the link takes a core, credit comes, and the
-    /// dispatcher has done its work.
+    /// own is done: a request that comes over the link takes a core, credit comes, the dispatcher
+    /// has done its work, and threads go on. [`Timer::Answer`] is then that of a reaped answer, and
+    /// [`Timer::Submitted`] that of a request that is fetched.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "asked once more than timers go off")]
     pub(crate) fn goes_off(&mut self, now: Time) -> Option<Timer> {
@@ -92,6 +145,16 @@ impl Host {
                 Timer::Enter(handle) if self.takes_core(handle, now) => {}
                 Timer::Dispatched => self.queue.dispatched(),
                 Timer::Credit(lane) => self.lanes.credit_comes(lane as usize, &self.requests),
+                Timer::Answer(handle) if self.must_be_reaped(handle, now) => {}
+                Timer::Submitted(handle) => {
+                    if self.submitted(handle, now) {
+                        return Some(Timer::Submitted(handle));
+                    }
+                }
+                Timer::Reaped(handle) => {
+                    self.reaped(handle, now);
+                    return Some(Timer::Answer(handle));
+                }
                 timer => return Some(timer),
             }
         }
@@ -125,8 +188,8 @@ impl Host {
         self.link.is_noted()
     }
 
-    /// The work of a request is done. Returns whether its answer has yet to cross the link;
-    /// [`Timer::Answer`] then says when it has.
+    /// The work of a request is done. Returns whether its answer has yet to cross the link or to be
+    /// reaped; [`Timer::Answer`] then says when it has.
     pub(crate) fn sends_answer(&mut self, handle: RequestId, now: Time) -> bool {
         if !self.link.exists() {
             return false;
@@ -143,12 +206,13 @@ impl Host {
         }
         request.ticket.answering = true;
         let there = self.link.cross(true, sectors, now);
+        self.link.answers(there);
         request.parts.add(Part::Link, there.since(now).as_ns());
         let later = there > now;
         if later {
             self.timers.set(there, Timer::Answer(handle));
         }
-        later
+        later || self.must_be_reaped(handle, now)
     }
 
     /// The host has the answer of a request.

@@ -34,7 +34,7 @@ macro_rules! parts {
 parts! {
     /// In the request queue, before translation began.
     HostQueue = "host_queue", Waits, "host queue", "in the host queue, behind earlier requests";
-    /// On the host link.
+    /// On the host link, or with the thread of the host that submits and reaps.
     Link = "link", Own, "link", "on the link to the host";
     /// In firmware.
     Firmware = "firmware", Own, "firmware", "in firmware";

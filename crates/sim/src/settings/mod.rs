@@ -205,6 +205,13 @@ fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl Fn
                 .to_string(),
         );
     }
+    if by_pages && !buffer.release_us.is_zero() {
+        fail(
+            "buffer.release_us: this host.policy flushes the buffer and counts its free lines; set \
+             buffer.release_us = 0"
+                .to_string(),
+        );
+    }
     if (dispatch_width > 0 || dispatch_ns > 0) && by_pages {
         fail(
             "host.dispatch_width: this host.policy starts pages, not requests; set \

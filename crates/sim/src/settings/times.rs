@@ -121,6 +121,7 @@ fn check_retry(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
 fn check_firmware(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
     let FirmwareKeys { cores, read_ns, write_ns, trim_ns, trim_unit_ns, flush_ns, unit_ns, .. } =
         keys.firmware;
+    let FirmwareKeys { read_tail_ns, write_tail_ns, stall_units, .. } = keys.firmware;
     let times = [
         ("read_ns", read_ns),
         ("write_ns", write_ns),
@@ -128,6 +129,9 @@ fn check_firmware(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
         ("flush_ns", flush_ns),
         ("trim_unit_ns", trim_unit_ns),
         ("unit_ns", unit_ns),
+        ("read_tail_ns", read_tail_ns),
+        ("write_tail_ns", write_tail_ns),
+        ("stall_units", stall_units),
     ];
     for (name, _) in times.into_iter().filter(|(_, ns)| cores == 0 && *ns > 0) {
         fail(format!(

@@ -31,6 +31,7 @@ mod log_blocks;
 mod log_buffer;
 mod many_die_formulas;
 mod many_die_policies;
+mod mechanisms;
 mod memory;
 mod merge_rates;
 mod naive;

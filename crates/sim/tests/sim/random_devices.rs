@@ -269,6 +269,29 @@ fn random_devices_with_joined_planes_keep_every_rule() {
     assert!(jobs > 1_000 && several > 20, "{jobs} jobs, {several} devices with joint reads");
 }
 
+/// The same with mechanisms of real drives. Every fourth device is saved after its requests and
+/// asked again, as is the one that was not.
+#[test]
+fn random_devices_with_mechanisms_keep_every_rule() {
+    let (mut stalled, mut linked) = (0, 0);
+    for seed in seeds(8_000..8_120) {
+        let Some((settings, report, run)) = answered(Family::Mechanisms, seed) else { continue };
+        if seed.is_multiple_of(4) {
+            assert_goes_on(&settings, &case(Family::Mechanisms, seed).1);
+        }
+        let attributed: u64 = run.requests.iter().map(|request| request.energy_pj).sum();
+        assert_eq!(attributed, report.energy_pj.attributed, "seed {seed}");
+        let least = settings.keys.interface.submit_ns + settings.keys.interface.reap_ns;
+        let crossed = run.requests.iter().all(|done| done.parts.get(Part::Link) >= least);
+        assert!(crossed, "seed {seed}: each request takes its thread");
+        linked += u64::from(least > 0);
+        let keys = &settings.keys.firmware;
+        let longest = run.requests.iter().map(|done| done.parts.get(Part::Firmware)).max();
+        stalled += u64::from(keys.stall_units > 0 && longest >= Some(keys.stall_us.as_ns()));
+    }
+    assert!(stalled > 3 && linked > 10, "{stalled} devices stalled, {linked} have threads");
+}
+
 /// The same with parts drawn from the registries, whichever there are: each has run in the end.
 #[test]
 fn random_devices_with_every_part_keep_every_rule() {

@@ -92,6 +92,8 @@ impl TimeAccount {
             part if !part.is_zero() && op == Op::Read => part.min(typical),
             _ => typical,
         };
+        // Some reads end early.
+        let least = if op == Op::Read { keys.shortened(least) } else { least };
         let spread = Span::from_ns(keys.spread_percent.of(typical.as_ns()));
         let most = (typical + spread).max(longest);
         (least, if op == Op::Read && ppn.is_some() { most + self.retries(most) } else { most })

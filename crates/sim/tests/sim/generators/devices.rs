@@ -43,6 +43,9 @@ pub enum Family {
     Powered,
     /// Those of `Any` and `Cached`, with a family of firmware.
     Families,
+    /// Any of the others, with mechanisms of real drives: threads of the host, naps, early and long
+    /// reads, tails and stalls of firmware, lines that become usable one after another.
+    Mechanisms,
     /// Those with log blocks, which are superblocks, some behind a write buffer, with work in idle
     /// times or with bus requests.
     Superblocks,
@@ -86,6 +89,11 @@ pub fn case(family: Family, seed: u64) -> (Settings, Vec<Request>) {
         let (settings, requests) = case(random.pick(&[Family::Any, Family::Cached]), seed);
         return (with_family(&mut random, &settings.keys), requests);
     }
+    if family == Family::Mechanisms {
+        let of = [Family::Any, Family::Cached, Family::Firmware, Family::Powered, Family::Joined];
+        let (settings, requests) = case(random.pick(&of), seed);
+        return (with_mechanisms(&mut random, settings.keys), requests);
+    }
     if family == Family::Superblocks {
         let (settings, requests) = case(Family::LogBlocks, seed);
         return (with_superblocks(&mut random, settings.keys), requests);
@@ -95,7 +103,20 @@ pub fn case(family: Family, seed: u64) -> (Settings, Vec<Request>) {
         let (settings, requests) = case(random.pick(&of), seed);
         return (with_joined(&mut random, settings.keys), requests);
     }
-    let kind = match family {
+    let mut settings = random_settings(&mut random, kind_of(family, seed));
+    if family == Family::Worn {
+        settings.keys.nand.endurance_cycles = random.pick(&[2, 3, 4, 10, 30]);
+    }
+    let requests = random_requests(&mut random, &settings);
+    if family == Family::Any {
+        settings = with_power(&mut random, &settings);
+    }
+    (settings, requests)
+}
+
+/// What a family that has parts of its own is drawn from.
+fn kind_of(family: Family, seed: u64) -> Kind {
+    match family {
         Family::Any if seed.is_multiple_of(3) => Kind::Buffered,
         Family::Any | Family::Worn => Kind::Plain,
         Family::LogBlocks => Kind::LogBlocks,
@@ -106,20 +127,12 @@ pub fn case(family: Family, seed: u64) -> (Settings, Vec<Request>) {
         | Family::Families
         | Family::Firmware
         | Family::Joined
+        | Family::Mechanisms
         | Family::Powered
         | Family::Superblocks => {
             unreachable!("another family with these parts")
         }
-    };
-    let mut settings = random_settings(&mut random, kind);
-    if family == Family::Worn {
-        settings.keys.nand.endurance_cycles = random.pick(&[2, 3, 4, 10, 30]);
     }
-    let requests = random_requests(&mut random, &settings);
-    if family == Family::Any {
-        settings = with_power(&mut random, &settings);
-    }
-    (settings, requests)
 }
 
 /// A device that works in idle times, a number of blocks in each period.
@@ -249,6 +262,46 @@ fn with_states(random: &mut Random, mut keys: DeviceKeys) -> Settings {
         // Host policies that start pages leave transfers of pages to others.
         keys.interface.transfer = Transfer::Request;
         Settings::new(keys).unwrap_or_else(|error| panic!("{error}"))
+    })
+}
+
+/// Mechanisms of real drives and the values that are drawn for them.
+const MECHANISM_DRAWS: &[(&str, &[&str])] = &[
+    ("interface.submit_ns", &["0", "1", "1500"]),
+    ("interface.reap_ns", &["0", "900", "20000"]),
+    ("interface.threads", &["stream", "host"]),
+    ("interface.wake_us", &["0", "7", "300"]),
+    ("interface.wake_after_us", &["0", "0.5", "100"]),
+    ("interface.queue_depth", &["0", "0", "4"]),
+    ("nand.read_early_percent", &["0", "3", "60", "100"]),
+    ("nand.read_early_us", &["0.001", "4", "1000"]),
+    ("retry.chance_percent", &["0", "0", "1"]),
+    ("retry.step_us", &["1000"]),
+    ("firmware.cores", &["1", "3"]),
+    ("firmware.read_tail_ns", &["0", "1000"]),
+    ("firmware.write_tail_ns", &["0", "1", "30000"]),
+    ("firmware.stall_units", &["0", "1", "20"]),
+    ("firmware.stall_us", &["0.001", "40", "3000"]),
+    ("firmware.stall_holds", &["writes", "all"]),
+    ("buffer.release_us", &["0", "200", "3000"]),
+];
+
+/// A device with mechanisms of real drives.
+fn with_mechanisms(random: &mut Random, mut keys: DeviceKeys) -> Settings {
+    let mut problems = Vec::new();
+    for (key, values) in MECHANISM_DRAWS {
+        let assignment = format!("{key}={}", random.pick(values));
+        apply_setting("--set", &assignment, &mut keys, &mut problems);
+    }
+    assert!(problems.is_empty(), "{problems:?}");
+    Settings::new(keys.clone()).unwrap_or_else(|_| {
+        // Policies that flush the buffer count its lines, and early reads may need more power than
+        // there is.
+        keys.buffer.release_us = Span::ZERO;
+        Settings::new(keys.clone()).unwrap_or_else(|_| {
+            keys.nand.read_early_percent = Ppm::ZERO;
+            Settings::new(keys).unwrap_or_else(|error| panic!("{error}"))
+        })
     })
 }
 

@@ -1,0 +1,389 @@
+//! Mechanisms of real drives and of the hosts that measure them, each against its closed form:
+//! threads of the host, naps, reads that end early, rare long reads, tails and stalls of firmware,
+//! lines of the buffer that become usable one after another, planes that read by themselves, and a
+//! link as the one server of all data.
+
+use crate::common::phases::{Bench, latency, pacing, sixteen_dies as device, stream};
+use crate::common::statistics::{check_mean, poisson};
+use crate::common::{
+    Random, buffered, read, record, request, restored, saved, settings, try_settings, write,
+};
+use flashyard_core::request::{Request, RequestOp};
+use flashyard_core::units::Time;
+use flashyard_sim::config::Settings;
+use flashyard_sim::metrics::parts::Part;
+use flashyard_sim::observe::RequestDone;
+use flashyard_sim::stream::Pacing;
+use std::collections::VecDeque;
+
+/// tR of `device`.
+const R: u64 = 100_000;
+
+/// Reads of the sixteen dies in turn.
+fn reads(count: u64) -> Vec<Request> {
+    (0..count).map(|number| read(0, number % 16)).collect()
+}
+
+/// What becomes of a closed loop, and how long it takes.
+fn closed(settings: &Settings, depth: u64, requests: &[Request]) -> (Vec<RequestDone>, u64) {
+    let mut bench = Bench::new(settings);
+    let done = bench.run(vec![stream(pacing(Pacing::Closed, depth), requests)]);
+    (done, bench.finish().throughput.makespan_ns)
+}
+
+/// So many of `count` draws of this probability, within five standard deviations.
+#[track_caller]
+fn check_share(found: usize, count: usize, probability: f64) {
+    let (mean, count) = (probability * count as f64, count as f64);
+    let deviation = (count * probability * (1.0 - probability)).sqrt();
+    let off = (found as f64 - mean) / deviation;
+    assert!(off.abs() < 5.0, "{found} of {count}, {mean} expected, {off} deviations off");
+}
+
+/// Alone, a request takes submission, device and reaping. With more outstanding than the thread
+/// can serve, n requests take n times submission and reaping, and each request that the loop goes
+/// round with waits depth times that, whatever the dies do.
+#[test]
+fn a_thread_of_the_host_is_a_serial_server() {
+    let (submit, reap) = (20_000, 30_000);
+    let settings = device(&["interface.submit_ns=20000", "interface.reap_ns=30000"]);
+    let requests = reads(640);
+    let (alone, makespan) = closed(&settings, 1, &requests[..100]);
+    assert_eq!(makespan, 100 * (submit + R + reap));
+    for done in &alone {
+        assert_eq!((latency(done), done.parts.get(Part::Link)), (submit + R + reap, submit + reap));
+    }
+    for depth in [8, 32] {
+        let (done, makespan) = closed(&settings, depth, &requests);
+        let turn = u64::try_from(done.len()).unwrap() * (submit + reap);
+        assert_eq!(makespan, turn, "depth {depth}: {turn} of work");
+        for done in &done[64..576] {
+            assert_eq!(latency(done), depth * (submit + reap), "depth {depth}");
+        }
+    }
+}
+
+/// A read that costs the thread 1 / 371,357 s in all, as fio on a Samsung 980 PRO at depth 64:
+/// so many reads a second, and by Little's law a latency of 64 over that, which is measured, too
+/// (171.9 us). The device alone could do 640,000.
+#[test]
+fn a_thread_explains_a_ceiling_that_is_not_the_devices() {
+    let keys = ["geometry.ways=16", "interface.submit_ns=1693", "interface.reap_ns=1000"];
+    let settings = device(&keys);
+    let requests: Vec<_> = (0..20_000).map(|number| read(0, number % 64)).collect();
+    let (done, makespan) = closed(&settings, 64, &requests);
+    let rate = 20_000.0 * 1e9 / makespan as f64;
+    assert!((rate / 371_357.0 - 1.0).abs() < 0.001, "{rate} reads a second");
+    let sum: u64 = done.iter().map(latency).sum();
+    let mean = sum as f64 / 20_000.0;
+    assert!((mean / 171_900.0 - 1.0).abs() < 0.01, "{mean} ns, 171,900 measured");
+}
+
+/// Two streams have a thread each, or share one. Requests that wait for a place in the device wait
+/// behind their submission.
+#[test]
+fn streams_have_threads_of_their_own_or_share_one() {
+    let requests = reads(320);
+    for (scope, threads) in [("stream", 2), ("host", 1)] {
+        for limit in ["interface.queue_depth=0", "interface.queue_depth=16"] {
+            let scope = format!("interface.threads={scope}");
+            let times = ["interface.submit_ns=20000", "interface.reap_ns=30000"];
+            let settings = device(&[&times[..], &[&scope, limit]].concat());
+            let mut bench = Bench::new(&settings);
+            let streams = [&requests[..160], &requests[160..]]
+                .map(|requests| stream(pacing(Pacing::Closed, 16), requests));
+            let done = bench.run(streams.into());
+            assert_eq!(done.len(), 320);
+            let makespan = bench.finish().throughput.makespan_ns;
+            assert_eq!(makespan, 320 / threads * 50_000, "{scope} {limit}");
+        }
+    }
+}
+
+/// Poisson arrivals at a thread whose work is submitting: M/D/1 (Pollaczek and Khinchine). The read
+/// is over at once, and then waits until the thread is done with the next submission, if one waits:
+/// a customer of M/D/1 leaves others behind with the probability of the load.
+#[test]
+fn open_arrivals_wait_for_their_thread_as_queueing_theory_says() {
+    let (submit, load) = (10_000.0, 0.6);
+    let settings = device(&["interface.submit_ns=10000", "nand.read_us=0.001"]);
+    let requests = poisson(&mut Random(3), 200_000, submit / load, |random| {
+        (RequestOp::Read, random.below(1_000))
+    });
+    let done = record(&settings, &[], &requests).1.requests;
+    let waits: Vec<_> = done.iter().map(|done| done.parts.get(Part::Link)).collect();
+    let submitted = submit + load * submit / (2.0 * (1.0 - load));
+    check_mean("M/D/1", &waits, submitted + load * submit);
+}
+
+/// Each request of a closed loop of one comes after a pause of reaping and submitting, 3 us. If
+/// that is longer than `wake_after_us` it wakes the device. With two there is no pause.
+#[test]
+fn requests_wake_a_device_that_naps() {
+    let thread = ["interface.submit_ns=1000", "interface.reap_ns=2000", "interface.wake_us=20"];
+    for (after, depth, woken) in [(0, 1, true), (2, 1, true), (3, 1, false), (2, 2, false)] {
+        let after_us = format!("interface.wake_after_us={after}");
+        let settings = device(&[&thread[..], &[&after_us]].concat());
+        let (done, _) = closed(&settings, depth, &reads(64));
+        for done in &done[2..60] {
+            let wake = if woken { 20_000 } else { 0 };
+            let least = 3_000 + R + wake;
+            assert!(latency(done) >= least && latency(done) < least + 3_000, "{after_us} {depth}");
+            assert!(done.parts.get(Part::Link) >= 3_000 + wake);
+        }
+    }
+    // Those that come while the device wakes wait for the same instant.
+    let settings = device(&["interface.wake_us=20", "interface.wake_after_us=500"]);
+    let requests = [read(100, 0), read(1_000, 1), read(1_015, 2), read(1_020, 3), read(1_600, 4)];
+    let done = record(&settings, &[], &requests).1.requests;
+    let link: Vec<_> = done.iter().map(|done| done.parts.get(Part::Link)).collect();
+    assert_eq!(link, [0, 20_000, 5_000, 0, 0]);
+}
+
+/// The same naps as a level of sleep, which counts from the answer to the next arrival: a stream
+/// that leaves gaps of 50 us wakes a device that sleeps after 40 us, and none that does after 60.
+#[test]
+fn sleep_gives_pauses_of_microseconds_between_arrivals() {
+    for (after, exit) in [(40, 7_000), (60, 0)] {
+        let after = format!("sleep.after_us={after}");
+        let settings = device(&[&after, "sleep.exit_us=7", "sleep.power_mw=0"]);
+        let requests: Vec<_> = (1..50).map(|number| read(number * 157, number % 16)).collect();
+        let done = record(&settings, &[], &requests).1.requests;
+        for done in &done[1..] {
+            assert_eq!(latency(done), R + if after.ends_with("40") { exit } else { 0 });
+        }
+    }
+}
+
+/// A share of reads has the short time in the array, and it is the same reads on a device that was
+/// restored, at another depth and under another policy.
+#[test]
+fn a_share_of_reads_ends_early() {
+    let early = ["nand.read_early_percent=20", "nand.read_early_us=5"];
+    let settings = device(&early);
+    let requests = reads(20_000);
+    let (done, _) = closed(&settings, 1, &requests);
+    let short = done.iter().filter(|done| latency(done) == 5_000).count();
+    let long = done.iter().filter(|done| latency(done) == R).count();
+    assert_eq!(short + long, done.len());
+    check_share(short, done.len(), 0.2);
+
+    let arrays = |done: &[RequestDone]| -> Vec<_> {
+        done.iter().map(|done| done.parts.get(Part::Array)).collect()
+    };
+    let other = device(&[&early[..], &["policy.command=rcf"]].concat());
+    assert_eq!(arrays(&closed(&other, 32, &requests[..500]).0), arrays(&done)[..500]);
+    let half = || vec![stream(pacing(Pacing::Closed, 8), &requests[..250])];
+    let mut bench = Bench::new(&settings);
+    bench.run(half());
+    let mut again = Bench::of(restored(&settings, &saved(&bench.device)).unwrap());
+    assert_eq!(arrays(&again.run(half())), arrays(&done)[250..500]);
+    let reseeded = device(&[&early[..], &["nand.read_early_seed=2"]].concat());
+    assert_ne!(arrays(&closed(&reseeded, 1, &requests[..500]).0), arrays(&done)[..500]);
+    // No read takes longer than it would without.
+    let late = device(&["nand.read_early_percent=100", "nand.read_early_us=200"]);
+    assert!(closed(&late, 1, &requests[..50]).0.iter().all(|done| latency(done) == R));
+}
+
+/// Early reads at one die: M/G/1 with the two times (Pollaczek and Khinchine).
+#[test]
+fn early_reads_free_their_die_early() {
+    let keys = ["geometry.channels=1", "geometry.ways=1", "nand.read_us=100"];
+    let early = ["nand.read_early_percent=50", "nand.read_early_us=20"];
+    let settings = device(&[&keys[..], &early].concat());
+    let (first, second, load) = (60_000.0, 0.5 * (1e10 + 4e8), 0.5);
+    let requests = poisson(&mut Random(9), 100_000, first / load, |random| {
+        (RequestOp::Read, random.below(1_000))
+    });
+    let done = record(&settings, &[], &requests).1.requests;
+    let found: Vec<_> = done.iter().map(latency).collect();
+    check_mean("M/G/1", &found, first + load * second / (2.0 * first * (1.0 - load)));
+}
+
+/// A rare long read by `[retry]`: with one further sense at most, a read takes tR or 2 tR +
+/// `step_us`, and the share is `chance_percent`.
+#[test]
+fn one_further_sense_is_a_rare_long_read() {
+    let keys = ["retry.chance_percent=1", "retry.again_percent=0", "retry.most=1"];
+    let settings = device(&[&keys[..], &["retry.step_us=1000", "state.initial=full"]].concat());
+    let (done, _) = closed(&settings, 1, &reads(20_000));
+    let long = done.iter().filter(|done| latency(done) == 2 * R + 1_000_000).count();
+    let usual = done.iter().filter(|done| latency(done) == R).count();
+    assert_eq!(long + usual, done.len());
+    check_share(long, done.len(), 0.01);
+}
+
+/// Writes into a buffer at light load take the typical time and an exponential tail: its mean, and
+/// the shares beyond 1 and ln 100 times its mean.
+#[test]
+fn tails_of_firmware_are_exponential() {
+    let keys = ["firmware.cores=1", "firmware.write_ns=8700", "firmware.write_tail_ns=1000"];
+    let settings = buffered(&keys);
+    let requests: Vec<_> = (0..20_000).map(|number| write(1_000 * number, number % 16)).collect();
+    let done = record(&settings, &[], &requests).1.requests;
+    let tails: Vec<_> = done.iter().map(|done| latency(done) - 8_700).collect();
+    check_mean("the tail", &tails, 999.5);
+    for times in [1.0, f64::ln(100.0)] {
+        let beyond = tails.iter().filter(|tail| **tail as f64 >= times * 1_000.0).count();
+        check_share(beyond, tails.len(), f64::exp(-times));
+    }
+    // Reads have a tail of their own.
+    let settings = device(&["firmware.cores=1", "firmware.read_tail_ns=3000"]);
+    let (done, _) = closed(&settings, 1, &reads(20_000));
+    let tails: Vec<_> = done.iter().map(|done| latency(done) - R).collect();
+    check_mean("the tail of reads", &tails, 2_999.5);
+}
+
+/// One core with 1 us a write, behind which everything is as fast: when each request leaves it.
+/// `holds` tells which requests a stall holds.
+fn leave(requests: &[Request], every: u64, stall: u64, holds: fn(RequestOp) -> bool) -> Vec<u64> {
+    let (mut free, mut until, mut units) = (0, 0, 0);
+    let mut left = vec![0; requests.len()];
+    let (mut next, mut held) = (0, VecDeque::new());
+    loop {
+        // Whoever is held comes again at the end of the stall.
+        let again = held.front().map(|(_, at)| *at);
+        let arrival = requests.get(next).map(|request| request.arrival.as_ns());
+        let Some(now) = again.into_iter().chain(arrival).min() else { return left };
+        let number = if again == Some(now) {
+            held.pop_front().expect("it is held").0
+        } else {
+            next += 1;
+            next - 1
+        };
+        let op = requests[number].op;
+        if now < until && holds(op) {
+            held.push_back((number, until));
+            continue;
+        }
+        free = now.max(free) + if op == RequestOp::Write { 1_000 } else { 0 };
+        left[number] = free;
+        units += u64::from(op == RequestOp::Write);
+        if units == every {
+            units = 0;
+            until = until.max(free) + stall;
+        }
+    }
+}
+
+/// Requests leave the firmware as from a line that is simulated on its own, and the firmware stalls
+/// for stall x rate / units of the time.
+#[test]
+fn the_firmware_stalls_for_its_share_of_the_time() {
+    let requests: Vec<_> = (0..8_000)
+        .map(|number| {
+            let op = if number % 4 == 3 { RequestOp::Read } else { RequestOp::Write };
+            request(0, op, number % 64, 1).at(Time::from_ns(7_500 * number + 200))
+        })
+        .collect();
+    for (word, holds) in
+        [("writes", (|op| op == RequestOp::Write) as fn(RequestOp) -> bool), ("all", |_| true)]
+    {
+        let holds_key = format!("firmware.stall_holds={word}");
+        let keys = ["firmware.cores=1", "firmware.write_ns=1000", "firmware.stall_units=100"];
+        let stall = ["firmware.stall_us=300", &holds_key];
+        let settings = buffered(&[&keys[..], &stall].concat());
+        let done = record(&settings, &[], &requests).1.requests;
+        let arrival = |done: &RequestDone| done.request.arrival.as_ns();
+        let found: Vec<_> =
+            done.iter().map(|done| arrival(done) + done.parts.get(Part::Firmware)).collect();
+        assert_eq!(found, leave(&requests, 100, 300_000, holds), "{word}");
+        // 100,000 writes a second: 300 us in each 1,000. All writes that come in a stall are held.
+        let held = done.iter().filter(|done| {
+            done.request.op == RequestOp::Write && done.parts.get(Part::Firmware) > 40_000
+        });
+        let share = held.count() as f64 / 6_000.0;
+        assert!((share - 0.26).abs() < 0.03, "{word}: {share} of the writes are held for long");
+        let read = |done: &&RequestDone| done.request.op == RequestOp::Read;
+        let longest = done.iter().filter(read).map(|done| done.parts.get(Part::Firmware)).max();
+        assert_eq!(longest > Some(200_000), word == "all", "reads under {word}: {longest:?}");
+    }
+}
+
+/// At saturation with fewer writes outstanding than a program has units, lines that are free at
+/// once let some writes pass and others wait for a whole program; lines that become usable over the
+/// time of a program let all wait equally long, depth / units of a program. The rate is the same.
+#[test]
+fn lines_that_become_usable_one_after_another_let_writes_wait_evenly() {
+    let shape = [
+        "geometry.page_bytes=32768",
+        "ftl.mapping_unit_bytes=4096",
+        "geometry.pages_per_block=64",
+        "firmware.cores=1",
+    ];
+    let (units, depth, program) = (8, 2, 700_000);
+    let requests: Vec<_> = (0..4_000).map(|lpn| write(0, lpn)).collect();
+    let waits = |release: &str| {
+        let settings = buffered(&[&shape[..], &[release]].concat());
+        let (done, makespan) = closed(&settings, depth, &requests);
+        let mut waits: Vec<_> = done[1_000..3_000].iter().map(latency).collect();
+        waits.sort_unstable();
+        (waits, makespan)
+    };
+    let (at_once, fast) = waits("buffer.release_us=0");
+    let (evenly, even) = waits("buffer.release_us=700");
+    let mean = depth * program / units;
+    for waits in [&at_once, &evenly] {
+        let sum: u64 = waits.iter().sum();
+        let found = sum as f64 / waits.len() as f64;
+        assert!((found / mean as f64 - 1.0).abs() < 0.01, "{found}, {mean} expected");
+    }
+    assert_eq!((at_once[0], at_once[1_979]), (0, program), "p99 / mean = units / depth");
+    assert_eq!((evenly[0], evenly[1_979]), (mean, mean), "p99 / mean = 1");
+    assert!(fast.abs_diff(even) <= program, "{fast} and {even}");
+    // A time that is longer than the program's is what limits the rate.
+    let (slowly, _) = waits("buffer.release_us=1400");
+    assert_eq!((slowly[0], slowly[1_979]), (2 * mean, 2 * mean));
+}
+
+/// Planes that read by themselves are dies: p of them serve p reads in one array time, and each is
+/// an M/D/1 of its own.
+#[test]
+fn planes_that_read_by_themselves_are_dies() {
+    let one = ["geometry.channels=1", "geometry.ways=1"];
+    let planes = device(&[&one[..], &["geometry.dies_per_way=4"]].concat());
+    let together: Vec<_> = (0..4).map(|lpn| read(0, lpn)).collect();
+    let done = record(&planes, &[], &together).1.requests;
+    assert!(done.iter().all(|done| latency(done) == R), "four reads in one array time");
+    let tied = ["geometry.planes=4", "nand.multi_plane=any"];
+    let tied = device(&[&one[..], &tied].concat());
+    let late = [read(0, 0), read(10, 1)];
+    let second = |settings| latency(&record(settings, &[], &late).1.requests[1]);
+    assert_eq!((second(&planes), second(&tied)), (R, 2 * R - 10_000));
+    let load = 0.6;
+    let gap = R as f64 / load / 4.0;
+    let requests =
+        poisson(&mut Random(5), 200_000, gap, |random| (RequestOp::Read, random.below(4_000)));
+    let done = record(&planes, &[], &requests).1.requests;
+    let found: Vec<_> = done.iter().map(latency).collect();
+    check_mean("M/D/1", &found, R as f64 * (1.0 + load / (2.0 * (1.0 - load))));
+}
+
+/// The link is one server of all data: at depth, reads of any size come at its rate, and alone they
+/// take its time for their size longer. With half duplex reads and writes share it.
+#[test]
+fn a_link_is_one_server_of_all_data() {
+    let link = ["interface.link_ps_per_byte=330", "nand.read_us=1", "geometry.ways=16"];
+    let settings = device(&[&link[..], &["nand.unmapped_read=zero"]].concat());
+    for (pages, depth) in [(1, 8), (32, 4)] {
+        let requests: Vec<_> =
+            (0..1_000).map(|number| request(0, RequestOp::Read, number % 64 * 32, pages)).collect();
+        let ns = (u64::from(pages) * 4_096 * 330).div_ceil(1_000);
+        let (_, makespan) = closed(&settings, depth, &requests);
+        assert_eq!(makespan, 1_000 * ns, "{pages} pages at depth {depth}");
+        let (done, _) = closed(&settings, 1, &requests[..50]);
+        assert!(done.iter().all(|done| latency(done) == ns), "{pages} pages alone");
+    }
+}
+
+#[test]
+fn mechanisms_without_what_they_need_are_refused() {
+    let why = try_settings(&["firmware.stall_units=3"]).unwrap_err();
+    assert!(why.contains("firmware.stall_units: no core takes this time"), "{why}");
+    let why = try_settings(&["firmware.write_tail_ns=3"]).unwrap_err();
+    assert!(why.contains("firmware.write_tail_ns: no core takes this time"), "{why}");
+    let ros = ["host.policy=ros", "map.store=resident", "buffer.bytes=65536"];
+    let why = try_settings(&[&ros[..], &["buffer.release_us=10"]].concat()).unwrap_err();
+    assert!(why.contains("buffer.release_us: this host.policy flushes the buffer"), "{why}");
+    let _ = settings(&ros);
+}
