@@ -17,6 +17,7 @@ pub(crate) enum FitCommand {
     /// Fits a device to each measured drive of a directory, and prints errors of held-out cells.
     ///
     /// Each cell of a drive is held out once: the device is fitted to the drive's other cells.
+    /// Devices that are named after a drive run its cells as they are.
     Board(BoardArgs),
 }
 
@@ -46,9 +47,19 @@ pub(crate) struct BoardArgs {
     /// A directory with measurements: CSV files and fio's JSON.
     #[arg(default_value = "measurements")]
     pub(crate) directory: PathBuf,
-    /// The preset or device file to start from.
+    /// The preset or device file to start fits from.
     #[arg(long, value_name = "DEVICE", default_value = FITTED_DEVICE)]
     pub(crate) device: String,
+    /// Only runs devices with names on the measurements of this directory, and fits nothing. A
+    /// drive that no device is named after is compared with all of them.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) against: Option<PathBuf>,
+    /// The preset or device file to run on the cells, in place of the devices with names.
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) named: Option<String>,
+    /// Writes the page of the board, and a plot for each drive with a device, to this directory.
+    #[arg(long, short, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) search: SearchArgs,
 }

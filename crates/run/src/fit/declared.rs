@@ -13,7 +13,9 @@ pub(super) enum Told {
     All,
     /// Cells with reads.
     Reads,
-    /// Cells with reads of more than one size, or of one that is smaller than a page.
+    /// Cells of more than one size.
+    Units,
+    /// Cells with reads of more than one size, on a device whose pages have several units.
     Sizes,
     /// Cells with reads, where cells of the device have several bits.
     PageTypes,
@@ -37,7 +39,27 @@ pub(super) struct Declared {
     /// that count or choose. Assumed: 0.3 where standards leave few values, 0.5 where parts of one
     /// time differ, 1 where makers choose.
     pub(super) deviation: f64,
+    /// The key turns a mechanism on, which is off in most devices: which of its bounds stands for
+    /// that.
+    pub(super) off: Off,
 }
+
+/// Where a mechanism is off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Off {
+    /// It always works.
+    Never,
+    /// At the lower bound: it hardly does anything.
+    Low,
+    /// At the upper bound: it hardly ever comes.
+    High,
+}
+
+/// Keys that do nothing where another one is off, and that one: the cells tell either both or none.
+pub(super) const COMPANIONS: [(&str, &str); 2] = [
+    ("nand.read_early_us", "nand.read_early_percent"),
+    ("firmware.stall_us", "firmware.stall_units"),
+];
 
 const fn declared(
     key: &'static str,
@@ -45,29 +67,47 @@ const fn declared(
     told: Told,
     deviation: f64,
 ) -> Declared {
-    Declared { key, low, high, told, deviation }
+    Declared { key, low, high, told, deviation, off: Off::Never }
+}
+
+/// A key of a mechanism that is off unless cells ask for it.
+const fn mechanism(
+    key: &'static str,
+    (low, high): (&'static str, &'static str),
+    told: Told,
+    off: Off,
+) -> Declared {
+    Declared { key, low, high, told, deviation: 2.0, off }
 }
 
 /// The keys.
 pub(super) const DECLARED: &[Declared] = &[
     declared("geometry.ways", ("1", "16"), Told::Reads, 0.0),
+    declared("geometry.dies_per_way", ("1", "8"), Told::Reads, 0.0),
     declared("geometry.planes", ("1", "8"), Told::Planes, 0.0),
     declared("geometry.page_bytes", ("4096", "16384"), Told::Sizes, 0.0),
     declared("nand.multi_plane", ("same_page", "any"), Told::Planes, 0.0),
+    declared("nand.cache_read", ("false", "true"), Told::Reads, 0.0),
     declared("nand.read_us", ("10", "400"), Told::Reads, 0.5),
     declared("nand.read_2_us", ("10", "400"), Told::PageTypes, 0.5),
     declared("nand.read_part_us", ("5", "400"), Told::Sizes, 0.5),
-    declared("nand.spread_percent", ("1", "400"), Told::Reads, 1.0),
+    declared("nand.spread_percent", ("1", "400"), Told::All, 1.0),
     declared("channel.ps_per_byte", ("200", "10000"), Told::All, 0.5),
     declared("interface.link_ps_per_byte", ("60", "2000"), Told::All, 0.3),
     declared("interface.link_latency_ns", ("200", "50000"), Told::All, 1.0),
     declared("firmware.read_ns", ("200", "100000"), Told::Reads, 1.0),
     declared("firmware.write_ns", ("200", "100000"), Told::Writes, 1.0),
-    declared("firmware.unit_ns", ("1", "20000"), Told::All, 1.0),
+    declared("firmware.unit_ns", ("1", "20000"), Told::Units, 1.0),
     declared("firmware.spread_percent", ("1", "100"), Told::All, 1.0),
     declared("nand.program_us", ("50", "5000"), Told::Writes, 0.5),
     declared("buffer.bytes", ("1048576", "268435456"), Told::Buffered, 1.0),
     declared("buffer.ps_per_byte", ("1", "1000"), Told::Buffered, 0.5),
+    mechanism("nand.read_early_percent", ("0.1", "60"), Told::Reads, Off::Low),
+    declared("nand.read_early_us", ("1", "60"), Told::Reads, 1.0),
+    mechanism("firmware.write_tail_ns", ("10", "20000"), Told::Writes, Off::Low),
+    mechanism("buffer.release_us", ("10", "20000"), Told::Buffered, Off::Low),
+    mechanism("firmware.stall_units", ("1000", "1000000"), Told::Writes, Off::High),
+    declared("firmware.stall_us", ("20", "5000"), Told::Writes, 1.0),
     declared("ftl.over_provisioning_percent", ("2", "200"), Told::Amplification, 0.5),
 ];
 
@@ -100,17 +140,19 @@ pub(super) fn is_told(told: Told, cells: &[Cell], device: &Plan) -> Result<bool>
         Told::Amplification => {
             cells.iter().any(|cell| cell.value(Class::Write, What::Amplification).is_some())
         }
+        Told::Units => sizes(cells, &[Class::Read, Class::Write])?.len() > 1,
         Told::Sizes => {
             let (page, unit) = (number("geometry.page_bytes"), number("ftl.mapping_unit_bytes"));
-            unit > 0 && unit < page && read_sizes(cells)?.len() > 1
+            unit > 0 && unit < page && sizes(cells, &[Class::Read])?.len() > 1
         }
     })
 }
 
-/// The sizes of reads, ascending.
-fn read_sizes(cells: &[Cell]) -> Result<Vec<f64>> {
+/// The sizes of requests of these classes, ascending.
+fn sizes(cells: &[Cell], classes: &[Class]) -> Result<Vec<f64>> {
     let mut sizes = Vec::new();
-    for cell in cells.iter().filter(|cell| cell.value(Class::Read, What::Mean).is_some()) {
+    let has = |cell: &&Cell| classes.iter().any(|class| cell.value(*class, What::Mean).is_some());
+    for cell in cells.iter().filter(has) {
         sizes.extend(cell.number("block_bytes")?);
     }
     sizes.sort_by(f64::total_cmp);

@@ -12,6 +12,7 @@ use super::cell::Cell;
 use super::keys::Keys;
 use super::model::Model;
 use super::parameter::{Parameter, Point};
+use crate::stats;
 use anyhow::Result;
 use nalgebra::{DMatrix, SymmetricEigen};
 
@@ -20,6 +21,11 @@ use nalgebra::{DMatrix, SymmetricEigen};
 const SMALL: f64 = 1e-4;
 /// Keys with less than this share of a combination are not named.
 const SHARE: f64 = 0.3;
+
+/// The standard deviation over the median size, of what is normally distributed.
+const NORMAL: f64 = 1.4826;
+/// Figures are rounded, and runs repeat, to no better than this.
+const LEAST: f64 = 0.005;
 
 /// A standard error above this share of the prior's deviation: the cells hardly tell the key.
 const HARDLY: f64 = 0.5;
@@ -41,9 +47,15 @@ pub struct Known {
 pub fn identify(model: &Model, cells: &[Cell], keys: &Keys, at: &Point) -> Result<Known> {
     let Slopes { free, of: slopes, left } = slopes(model, cells, keys, at)?;
     let counted = cells.iter().flat_map(|cell| &cell.measured);
-    let count = counted.filter(|(figure, _)| figure.weight() > 0.0).count();
-    let freedom = count.saturating_sub(free.len()).max(1);
-    let mut known = of_slopes(keys, &free, &slopes, left.norm_squared() / freedom as f64);
+    let counts = counted.map(|(figure, _)| figure.weight() > 0.0).zip(left.iter());
+    let sizes: Vec<f64> =
+        counts.filter(|(counts, _)| *counts).map(|(_, left)| left.abs()).collect();
+    // By the median, as a fit to sizes of deviations has it: one figure that no device of this kind
+    // reaches does not make all keys uncertain. Keys take up a part of what the figures tell.
+    let freedom = sizes.len().saturating_sub(free.len()).max(1) as f64;
+    let error = NORMAL * stats::median(&sizes).max(LEAST);
+    let variance = error * error * sizes.len() as f64 / freedom;
+    let mut known = of_slopes(keys, &free, &slopes, variance);
     let pairs = keys.parameters.iter().zip(&known.errors).zip(at);
     let band = |((parameter, error), value): ((&Parameter, &Option<f64>), &u64)| {
         let (error, prior) = ((*error)?, parameter.prior?);

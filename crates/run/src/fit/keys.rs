@@ -1,7 +1,7 @@
 //! The keys of a fit, and the settings that their values make.
 
 use super::cells::Cell;
-use super::declared::{COUNTS, DECLARED, is_told, stored};
+use super::declared::{COMPANIONS, COUNTS, DECLARED, Off, is_told, stored};
 use super::model::{Model, Setting};
 use super::parameter::{Parameter, Point, Prior};
 use super::starts::{Starts, assumptions};
@@ -85,14 +85,21 @@ impl Keys {
         for one in DECLARED.iter().filter(|_| named.is_empty()) {
             let mut parameter = parameter(&model.own, one.key, one.low, one.high)?;
             let value = stored(&device, one.key).filter(|value| *value > 0);
-            let middle = parameter.nearest(value.unwrap_or_else(|| parameter.middle()));
+            parameter.off = match one.off {
+                Off::Never => None,
+                Off::Low => Some(parameter.low),
+                Off::High => Some(parameter.high),
+            };
+            let middle = parameter.nearest(value.unwrap_or_else(|| parameter.usual()));
             if one.deviation > 0.0 {
                 let middle = (middle.max(1) as f64).ln();
                 parameter.prior = Some(Prior { middle, deviation: one.deviation });
             }
             if is_told(one.told, cells, &device)? {
                 keys.parameters.push(parameter);
-            } else if let Some(value) = value {
+            } else if let Some(value) = value
+                && COMPANIONS.iter().all(|(companion, _)| *companion != one.key)
+            {
                 keys.leave(parameter, value);
             }
         }
@@ -111,7 +118,7 @@ impl Keys {
             let starts = Starts { cells, device: &device, assumed };
             let of = |parameter: &Parameter| {
                 let known = stored(&device, &parameter.key).filter(|value| *value > 0);
-                let known = known.unwrap_or_else(|| parameter.middle());
+                let known = known.unwrap_or_else(|| parameter.usual());
                 Ok(parameter.nearest(starts.of(&parameter.key)?.unwrap_or(known)))
             };
             let start: Point = keys.parameters.iter().map(of).collect::<Result<_>>()?;
@@ -138,14 +145,16 @@ impl Keys {
             let value = stored(device, &parameter.key).filter(|value| *value > 0);
             // A single core is not that of the device: its times are fitted all or none.
             let is_kept = told[place]
-                || value.is_none()
+                || value.is_none() && parameter.off.is_none()
                 || parameter.prior.is_none()
                 || firmware && parameter.key.starts_with("firmware.");
             kept.push(is_kept);
             if is_kept {
                 self.parameters.push(parameter);
-            } else {
-                self.leave(parameter, value.unwrap_or(0));
+            } else if let Some(value) = value
+                && COMPANIONS.iter().all(|(companion, _)| *companion != parameter.key)
+            {
+                self.leave(parameter, value);
             }
         }
         for start in &mut self.starts {
@@ -173,6 +182,18 @@ impl Keys {
             other[program] = self.parameters[program].stored(time.max(1.0).ln());
         }
         other
+    }
+
+    /// A point whose mechanisms are off where they are within a tenth of it.
+    pub(super) fn settled(&self, mut point: Point) -> Point {
+        for (parameter, value) in self.parameters.iter().zip(&mut point) {
+            if let Some(off) = parameter.off
+                && ((*value).max(1) as f64 / off.max(1) as f64).ln().abs() < 0.1
+            {
+                *value = off;
+            }
+        }
+        point
     }
 
     /// How far a point is from what is known of its keys before: the mean square, in deviations.
@@ -277,7 +298,7 @@ fn parameter(own: &OwnParts, path: &str, low: &str, high: &str) -> Result<Parame
         Kind::Number { .. } => Vec::new(),
         Kind::Bool | Kind::Choice(_) => (low..=high).collect(),
     };
-    Ok(Parameter { key: path.to_string(), kind, low, high, values, prior: None })
+    Ok(Parameter { key: path.to_string(), kind, low, high, values, prior: None, off: None })
 }
 
 /// The words of a key that chooses a way to work, where a fit may choose.

@@ -106,7 +106,7 @@ impl Model {
     }
 
     /// The same of the device as its file has it, one cell after the other, since it may be large.
-    /// A device that does not fit into the memory is the small one, which a note tells.
+    /// Cells of reads run a small device where the whole one takes long to build. A device that does not fit into the memory is the small one, which a note tells.
     pub fn figures_of_file(
         &self,
         cells: &[Cell],
@@ -122,6 +122,8 @@ impl Model {
                 let fits = why.is_none();
                 refused = refused.take().or(why);
                 if fits { &whole } else { self }
+            } else if whole.is_built_at_once(cell, keys)? {
+                &whole
             } else {
                 self
             };
@@ -134,6 +136,28 @@ impl Model {
             format!("figures of cells with writes are those of a small device: {why:#}")
         });
         Ok((figures, note))
+    }
+
+    /// The figures of the device as it is named: whole where it is built at once, otherwise of a
+    /// small one.
+    pub fn figures_of_device(
+        &self,
+        cells: &[Cell],
+        tell: impl Fn() + Sync,
+    ) -> Result<Vec<Vec<f64>>> {
+        let whole = Self { is_small: false, ..self.clone() };
+        let run = |cell: &Cell| {
+            let is_whole = whole.is_built_at_once(cell, &[])?;
+            let figures = if is_whole { &whole } else { self }.run(cell, &[]);
+            tell();
+            figures
+        };
+        cells.par_iter().map(run).collect()
+    }
+
+    /// Whether the whole device has so few mapping units that it is built at once.
+    fn is_built_at_once(&self, cell: &Cell, keys: &[Setting]) -> Result<bool> {
+        Ok(u64::from(self.inputs(cell, keys)?.settings()?.exported_units) <= SMALL_UNITS)
     }
 
     fn run(&self, cell: &Cell, keys: &[Setting]) -> Result<Vec<f64>> {
@@ -161,9 +185,9 @@ impl Model {
         Self { requests: (self.requests / share).max(1), ..self.clone() }
     }
 
-    /// The device of a cell before the fit.
+    /// The device of a cell before the fit, whole.
     pub fn device(&self, cell: &Cell) -> Result<Plan> {
-        self.inputs(cell, &[])
+        Self { is_small: false, ..self.clone() }.inputs(cell, &[])
     }
 
     /// Requests of the run of a cell: fewer of large ones, which are as many units.

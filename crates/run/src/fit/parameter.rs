@@ -35,6 +35,8 @@ pub struct Parameter {
     pub values: Vec<u64>,
     /// What is known of it before; nothing of keys that a user names.
     pub prior: Option<Prior>,
+    /// Of a key that turns a mechanism on: the bound that stands for 0, which is off.
+    pub off: Option<u64>,
 }
 
 impl Parameter {
@@ -45,6 +47,7 @@ impl Parameter {
 
     /// A stored value as a device file has it.
     pub fn show(&self, value: u64) -> String {
+        let value = if self.off == Some(value) { 0 } else { value };
         let value = match self.kind {
             Kind::Number { .. } => Value::Number(value),
             Kind::Choice(_) => Value::Choice(usize::try_from(value).unwrap_or(0)),
@@ -79,6 +82,11 @@ impl Parameter {
     pub(super) fn middle(&self) -> u64 {
         let (low, high) = self.bounds();
         self.stored(f64::midpoint(low, high))
+    }
+
+    /// What a device has that does not say: a mechanism is off.
+    pub(super) fn usual(&self) -> u64 {
+        self.off.unwrap_or_else(|| self.middle())
     }
 
     /// One step of the search, of the logarithm.

@@ -204,3 +204,63 @@ fn nothing(cells: &[Cell], figures: &[Vec<f64>]) -> String {
         ),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cells of reads by depth, each figure measured and modelled: mean, p50, p99, p99.9.
+    fn said(rows: &[(u32, [(f64, f64); 4])]) -> String {
+        let whats = [What::Mean, What::P50, What::P99, What::P999];
+        let figure = |what| Figure { class: Class::Read, what };
+        let cell = |(depth, pairs): &(u32, [(f64, f64); 4])| Cell {
+            place: String::new(),
+            drive: String::new(),
+            ran: vec![("queue_depth".to_string(), depth.to_string())],
+            measured: whats.iter().zip(pairs).map(|(what, pair)| (figure(*what), pair.0)).collect(),
+        };
+        let cells: Vec<Cell> = rows.iter().map(cell).collect();
+        let figures = rows.iter().map(|(_, pairs)| pairs.map(|pair| pair.1).to_vec());
+        findings(&cells, &figures.collect::<Vec<_>>()).unwrap().join("\n")
+    }
+
+    /// Figures that the model meets.
+    fn met(mean: f64) -> [(f64, f64); 4] {
+        [mean, 0.98 * mean, 1.2 * mean, 1.3 * mean].map(|us| (us, us))
+    }
+
+    #[test]
+    fn cells_that_are_met_lack_nothing() {
+        let found = said(&[(1, met(60.0)), (8, met(80.0)), (64, met(200.0))]);
+        assert!(found.starts_with("nothing is missing that these cells show"), "{found}");
+    }
+
+    #[test]
+    fn each_rule_speaks_of_its_pattern_and_of_no_other() {
+        let with = |place: usize, figure: usize, pair: (f64, f64)| {
+            let mut rows = [(1, met(60.0)), (8, met(80.0)), (64, met(200.0))];
+            rows[place].1[figure] = pair;
+            said(&rows)
+        };
+        for (found, words) in [
+            (with(0, 1, (66.0, 58.0)), "ends early"),
+            (with(1, 2, (212.0, 110.0)), "a server that few of them share"),
+            (with(2, 2, (210.0, 320.0)), "wait in one line"),
+            (with(0, 2, (300.0, 70.0)), "stall now and then"),
+            (with(2, 3, (900.0, 260.0)), "one read in a thousand"),
+        ] {
+            assert!(found.contains(words), "{words}: {found}");
+        }
+        // A factor that the model has, too, is not missing.
+        assert!(!with(1, 2, (212.0, 200.0)).contains("share"));
+    }
+
+    #[test]
+    fn means_of_deep_queues_that_are_off_alike_name_a_ceiling() {
+        let off = |mean: f64, by: f64| met(mean).map(|(us, _)| (us, us * by));
+        let found = said(&[(1, met(60.0)), (8, off(80.0, 0.8)), (64, off(200.0, 0.7))]);
+        assert!(found.contains("saturates faster than the drive"), "{found}");
+        let found = said(&[(1, met(60.0)), (8, off(80.0, 1.15)), (64, off(200.0, 0.85))]);
+        assert!(found.starts_with("no rule names what is missing"), "{found}");
+    }
+}

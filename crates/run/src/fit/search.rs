@@ -11,6 +11,7 @@ pub use super::parameter::{Parameter, Point};
 pub use super::slopes::{deviation, pairs};
 
 use super::cells::Cell;
+use super::declared::COMPANIONS;
 use super::keys::Keys;
 use super::model::Model;
 use super::slopes::slopes;
@@ -111,9 +112,12 @@ impl Search<'_> {
             let here = figures(start)?;
             for (place, parameter) in parameters.iter().enumerate() {
                 let logarithm = (start[place].max(1) as f64).ln();
-                let up = parameter.stored(logarithm + FACTOR.ln());
-                let down = parameter.stored(logarithm - FACTOR.ln());
-                for value in [up, down].into_iter().filter(|value| *value != start[place]) {
+                let steps = [FACTOR.ln(), -FACTOR.ln()];
+                let mut values = steps.map(|step| parameter.stored(logarithm + step));
+                if parameter.off.is_some() {
+                    values = [parameter.middle(), parameter.middle()];
+                }
+                for value in values.into_iter().filter(|value| *value != start[place]) {
                     if told[place] {
                         break;
                     }
@@ -123,6 +127,12 @@ impl Search<'_> {
                     let Ok(there) = figures(&point) else { continue };
                     told[place] = moved(self.cells, &here, &there) > MOVES;
                 }
+            }
+        }
+        let place = |key: &str| parameters.iter().position(|parameter| parameter.key == key);
+        for (companion, of) in COMPANIONS {
+            if let (Some(companion), Some(of)) = (place(companion), place(of)) {
+                told[companion] = told[of];
             }
         }
         Ok(told)
@@ -196,8 +206,15 @@ impl Search<'_> {
     pub fn polish(&self, start: Point, tell: &dyn Fn()) -> Result<Point> {
         let mut best = (self.cost(&start, 1), start);
         let mut damping = 0.01;
+        let before = self.taken.load(Ordering::Relaxed);
         for step in 0..STEPS {
             tell();
+            // A quarter of what the search may take, whose runs are shorter.
+            let taken = self.taken.load(Ordering::Relaxed) - before;
+            if step > 0 && taken >= self.evaluations / 4 {
+                (step + 1..STEPS).for_each(|_| tell());
+                break;
+            }
             let found = slopes(self.model, self.cells, self.keys, &best.1)?;
             self.taken.fetch_add(2 * found.free.len() + 1, Ordering::Relaxed);
             let weights = found.left.map(|left| 1.0 / left.abs().max(2.0 * SMALL));
