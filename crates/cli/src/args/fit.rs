@@ -74,10 +74,10 @@ pub(crate) struct SearchArgs {
     /// Sets a key of the device for all runs; repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Requests of the run of a cell.
-    #[arg(long, value_name = "N", default_value_t = 20_000)]
-    pub(crate) requests: u64,
-    /// How often all cells are run for a search: 1,200 for `fit`, 150 for each of `board`'s.
+    /// Requests of the run of a cell: 20,000, and 8,000 in the fits of `board`.
+    #[arg(long, value_name = "N")]
+    pub(crate) requests: Option<u64>,
+    /// How often all cells are run for a search: 1,200, and 150 in each fit of `board`.
     #[arg(long, value_name = "N")]
     pub(crate) evaluations: Option<usize>,
     /// Seed of the requests of all runs.
@@ -89,10 +89,14 @@ pub(crate) struct SearchArgs {
 }
 
 impl SearchArgs {
-    /// What is fitted, with so many evaluations unless the user says.
-    pub(crate) fn asked(&self, evaluations: usize) -> Asked {
-        let evaluations = self.evaluations.unwrap_or(evaluations);
-        let Self { requests, seed, .. } = *self;
-        Asked { keys: self.key.clone(), set: self.set.clone(), requests, evaluations, seed }
+    /// What is fitted, with so many requests and evaluations unless the user says.
+    pub(crate) fn asked(&self, requests: u64, evaluations: usize) -> Asked {
+        Asked {
+            keys: self.key.clone(),
+            set: self.set.clone(),
+            requests: self.requests.unwrap_or(requests),
+            evaluations: self.evaluations.unwrap_or(evaluations),
+            seed: self.seed,
+        }
     }
 }

@@ -106,7 +106,8 @@ impl Model {
     }
 
     /// The same of the device as its file has it, one cell after the other, since it may be large.
-    /// Cells of reads run a small device where the whole one takes long to build. A device that does not fit into the memory is the small one, which a note tells.
+    /// Cells of reads run a small device where the whole one takes long to build. A device that
+    /// does not fit into the memory is the small one, which a note tells.
     pub fn figures_of_file(
         &self,
         cells: &[Cell],

@@ -27,6 +27,12 @@ struct At<'a> {
 }
 
 impl At<'_> {
+    /// The depth in words; cells at a rate have none.
+    fn load(&self) -> String {
+        let has_depth = self.cell.get("queue_depth").is_some();
+        if has_depth { format!("depth {}", self.depth) } else { "this rate".to_string() }
+    }
+
     /// A figure, measured and modelled.
     fn pair(&self, class: Class, what: What) -> Option<(f64, f64)> {
         let wanted = Figure { class, what };
@@ -81,9 +87,9 @@ fn early(row: &[At<'_>], class: Class) -> Option<String> {
     let (measured, modelled) = first.ratio(class, What::P50, What::Mean)?;
     (measured > 1.03 && modelled < 1.0 + (measured - 1.0) * HALF).then(|| {
         format!(
-            "at depth {} the median is {measured:.2} times the mean, modelled {modelled:.2}: a \
+            "at {} the median is {measured:.2} times the mean, modelled {modelled:.2}: a \
              share of {}s ends early (held in memory), which the device does not have",
-            first.depth,
+            first.load(),
             class.word()
         )
     })
@@ -115,12 +121,11 @@ fn even(row: &[At<'_>], class: Class) -> Option<String> {
     let (measured, modelled) = last.ratio(class, What::P99, What::Mean)?;
     (modelled / measured >= STANDS_OUT).then(|| {
         let what = match class {
-            Class::Read => "reads wait in one line in front of the dies",
-            Class::Write => "the buffer frees its lines evenly",
+            Class::Read => "serves reads more evenly: they wait in one line in front of its dies",
+            Class::Write => "serves writes more evenly: its buffer frees lines one by one",
         };
         format!(
-            "at depth {} p99 / mean is {measured:.2}, modelled {modelled:.2}: {what}, more than \
-             the device has it",
+            "at depth {} p99 / mean is {measured:.2}, modelled {modelled:.2}: the drive {what}",
             last.depth
         )
     })
@@ -132,9 +137,9 @@ fn stalls(row: &[At<'_>], class: Class) -> Option<String> {
     let (measured, modelled) = first.ratio(class, What::P99, What::P50)?;
     is_missing(measured / STANDS_OUT, modelled / STANDS_OUT).then(|| {
         format!(
-            "at depth {} p99 is {measured:.1} times the median, modelled {modelled:.1}: {}s stall \
-             now and then, longer than any wait of the device",
-            first.depth,
+            "at {} p99 is {measured:.1} times the median, modelled {modelled:.1}: {}s stall now \
+             and then, longer than any wait of the device",
+            first.load(),
             class.word()
         )
     })
@@ -144,12 +149,12 @@ fn stalls(row: &[At<'_>], class: Class) -> Option<String> {
 fn rare(row: &[At<'_>], class: Class) -> Option<String> {
     let far = row.iter().filter_map(|at| {
         let (measured, modelled) = at.ratio(class, What::P999, What::P99)?;
-        Some((at.depth, measured, modelled))
+        Some((at.load(), measured, modelled))
     });
-    let (depth, measured, modelled) = far.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let (load, measured, modelled) = far.max_by(|a, b| a.1.total_cmp(&b.1))?;
     (measured >= 2.0 && is_missing(measured, modelled)).then(|| {
         format!(
-            "at depth {depth} p99.9 is {measured:.1} times p99, modelled {modelled:.1}: one {} in \
+            "at {load} p99.9 is {measured:.1} times p99, modelled {modelled:.1}: one {} in \
              a thousand takes long for a reason that the device does not have",
             class.word()
         )
@@ -245,7 +250,7 @@ mod tests {
         for (found, words) in [
             (with(0, 1, (66.0, 58.0)), "ends early"),
             (with(1, 2, (212.0, 110.0)), "a server that few of them share"),
-            (with(2, 2, (210.0, 320.0)), "wait in one line"),
+            (with(2, 2, (210.0, 320.0)), "more evenly"),
             (with(0, 2, (300.0, 70.0)), "stall now and then"),
             (with(2, 3, (900.0, 260.0)), "one read in a thousand"),
         ] {

@@ -26,8 +26,9 @@ use page::Modelled;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Sets of runs of a search, unless the user says otherwise.
+/// Sets of runs of a search, and requests of a run of it, unless the user says otherwise.
 const EVALUATIONS: usize = 150;
+const REQUESTS: u64 = 8_000;
 
 /// Runs `flashyard board`.
 pub(super) fn board(args: &BoardArgs, own: &OwnParts) -> Result<()> {
@@ -81,7 +82,7 @@ fn devices<'a>(args: &BoardArgs, own: &OwnParts, drives: &'a [Drive]) -> Result<
         Some(name) => vec![name.clone()],
         None => drives::named(own)?,
     };
-    let asked = args.search.asked(EVALUATIONS);
+    let asked = args.search.asked(REQUESTS, EVALUATIONS);
     let mut found = Vec::new();
     for drive in drives {
         let devices = match args.against {
@@ -93,9 +94,11 @@ fn devices<'a>(args: &BoardArgs, own: &OwnParts, drives: &'a [Drive]) -> Result<
             let model = Model::new(own.clone(), from, &asked, &drive.cells)?;
             let label = format!("{device} on cells of {}", drive.name);
             let done = stage(&label, "cells", drive.cells.len() as u64);
+            let is_own = drive.own_device(&named).is_some();
             let figures = model.figures_of_device(&drive.cells, &*done)?;
             drop(done);
-            found.push(Modelled { drive, device: Some(device), figures, between: Vec::new() });
+            let (device, between) = (Some(device), Vec::new());
+            found.push(Modelled { drive, device, is_own, figures, between });
         }
     }
     Ok(found)
@@ -104,7 +107,7 @@ fn devices<'a>(args: &BoardArgs, own: &OwnParts, drives: &'a [Drive]) -> Result<
 /// Each cell of a drive as a fit to the others has it.
 fn held_out<'a>(args: &BoardArgs, own: &OwnParts, drive: &'a Drive) -> Result<Modelled<'a>> {
     let (name, cells) = (&drive.name, &drive.cells);
-    let asked = args.search.asked(EVALUATIONS);
+    let asked = args.search.asked(REQUESTS, EVALUATIONS);
     let model = Model::new(own.clone(), DeviceFrom::Named(&args.device), &asked, cells)?;
     if cells.len() < 2 {
         return Err(wrong(&format!(
@@ -122,7 +125,7 @@ fn held_out<'a>(args: &BoardArgs, own: &OwnParts, drive: &'a Drive) -> Result<Mo
         let (keys, point, _) = search_keys(&model, &training, &asked, &of, &stage)?;
         figures.extend(model.figures(&[test], &keys.settings(&point))?);
     }
-    Ok(Modelled { drive, device: None, figures, between })
+    Ok(Modelled { drive, device: None, is_own: false, figures, between })
 }
 
 /// Writes the page and a plot for each drive that a device stands for.
@@ -135,7 +138,7 @@ fn write(folder: &Path, devices: &[Modelled<'_>], fits: &[Modelled<'_>]) -> Resu
         let device = one.device.as_deref().unwrap_or_default();
         let title = format!("{} and {device}: latency over requests outstanding", one.drive.name);
         let plot = plot::svg(&title, &one.drive.cells, &one.figures);
-        WholeFile::of(&folder.join(page::plot_name(one.drive)), &plot)?.finish()?;
+        WholeFile::of(&folder.join(one.plot_name()), &plot)?.finish()?;
     }
     remark(&format!("{}: written", page.display()));
     Ok(())

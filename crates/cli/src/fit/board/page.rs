@@ -14,6 +14,8 @@ pub(super) struct Modelled<'a> {
     pub(super) drive: &'a Drive,
     /// The device; none: each cell is of a fit that did not see it.
     pub(super) device: Option<String>,
+    /// Whether the device has the name of the drive.
+    pub(super) is_own: bool,
     pub(super) figures: Vec<Vec<f64>>,
     /// For each cell of a fit whether other cells lie on both sides of it.
     pub(super) between: Vec<bool>,
@@ -36,6 +38,17 @@ impl Modelled<'_> {
     /// What the residuals say.
     pub(super) fn findings(&self) -> Result<Vec<String>> {
         findings(&self.drive.cells, &self.figures)
+    }
+
+    /// The name of the plot.
+    pub(super) fn plot_name(&self) -> String {
+        match &self.device {
+            Some(device) if !self.is_own => {
+                let device = device.trim_end_matches(".toml").replace(['/', '\\', '.'], "-");
+                format!("board-{}-{device}.svg", self.drive.slug())
+            }
+            _ => format!("board-{}.svg", self.drive.slug()),
+        }
     }
 
     /// What stands for the drive.
@@ -99,29 +112,24 @@ fn markdown(header: &[&str], rows: &[Vec<String>]) -> String {
     line(&names) + &rule + &rows.iter().map(|row| line(row)).collect::<String>()
 }
 
-/// The name of the plot of a drive.
-pub(super) fn plot_name(drive: &Drive) -> String {
-    format!("board-{}.svg", drive.slug())
-}
-
 /// The page: devices on cells, then, where there were fits, cells that these did not see.
 pub(super) fn page(devices: &[Modelled<'_>], fits: &[Modelled<'_>]) -> Result<String> {
     let mut text = String::from(
         "# The board\n\n\
          Modelled figures beside those of real drives. An error is modelled / measured - 1; a row \
-         has\nthe medians of its sizes. [FITTING.md](FITTING.md) has the measurements, their \
-         sources, and\nhow devices are fitted to them. This page is written by\n\n    \
+         has the\nmedians of its sizes. [FITTING.md](FITTING.md) has the measurements, their \
+         sources, and how devices\nare fitted to them. This page is written by\n\n    \
          flashyard board measurements -o docs\n\n\
          The aim is 5 % of means and 10 % of p99 on cells that were not fitted to.\n",
     );
     if !devices.is_empty() {
-        text += "\n## Devices with names\n\nThese presets were fitted to all of these cells, so \
-                 the errors say how well a device can be\nlike the drive, not how well it \
-                 predicts.\n\n";
+        text += "\n## Devices with names\n\nThe loads that a device was fitted to are in `held` of \
+                 its file. Its errors there say how well a device\ncan be like the drive, not how \
+                 well it predicts.\n\n";
         text += &markdown(&DEVICES, &of_devices(devices));
         for one in devices {
             text += &format!("\n### {}, {}\n\n", one.drive.name, one.label());
-            text += &format!("![{0}]({1})\n\n", one.drive.name, plot_name(one.drive));
+            text += &format!("![{0}]({1})\n\n", one.drive.name, one.plot_name());
             for said in one.findings()? {
                 text += &wrapped(&format!("- {said}."));
             }
