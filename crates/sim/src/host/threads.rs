@@ -17,7 +17,7 @@ pub(super) struct Threads {
     submit: Span,
     reap: Span,
     scope: Scope,
-    threads: Vec<Thread>,
+    each: Vec<Thread>,
     /// Threads that may have work and nothing to do.
     waiting: Vec<usize>,
 }
@@ -38,16 +38,16 @@ impl Threads {
     pub(super) fn new(settings: &Settings) -> Option<Box<Self>> {
         let keys = &settings.keys.interface;
         let (submit, reap) = (Span::from_ns(keys.submit_ns), Span::from_ns(keys.reap_ns));
-        let (threads, waiting) = (Vec::new(), Vec::new());
-        let all = Self { submit, reap, scope: keys.threads, threads, waiting };
+        let (each, waiting) = (Vec::new(), Vec::new());
+        let all = Self { submit, reap, scope: keys.threads, each, waiting };
         keys.has_threads().then(|| Box::new(all))
     }
 
     /// A phase of so many streams begins.
     pub(super) fn begin(&mut self, streams: usize) {
         let count = if self.scope == Scope::Host { 1 } else { streams };
-        self.threads.clear();
-        self.threads.resize_with(count, Thread::default);
+        self.each.clear();
+        self.each.resize_with(count, Thread::default);
     }
 
     /// The thread of a stream.
@@ -61,14 +61,14 @@ impl Threads {
     /// A request of a stream is to be submitted.
     pub(super) fn submit(&mut self, handle: RequestId, lane: usize, now: Time) {
         let thread = self.of(lane);
-        self.threads[thread].submissions.push_back((handle, now));
+        self.each[thread].submissions.push_back((handle, now));
         self.waiting.push(thread);
     }
 
     /// The answer of a request of a stream is to be reaped.
     pub(super) fn reap(&mut self, handle: RequestId, lane: usize, now: Time) {
         let thread = self.of(lane);
-        self.threads[thread].answers.push_back((handle, now));
+        self.each[thread].answers.push_back((handle, now));
         self.waiting.push(thread);
     }
 
@@ -78,7 +78,7 @@ impl Threads {
         // The lowest one last.
         self.waiting.sort_unstable_by(|a, b| b.cmp(a));
         while let Some(number) = self.waiting.pop() {
-            let thread = &mut self.threads[number];
+            let thread = &mut self.each[number];
             if thread.works_since.is_some() {
                 continue;
             }
@@ -98,7 +98,7 @@ impl Threads {
     /// the line for it.
     pub(super) fn done(&mut self, lane: usize, now: Time) -> u64 {
         let number = self.of(lane);
-        let since = self.threads[number].works_since.take().expect("the thread works");
+        let since = self.each[number].works_since.take().expect("the thread works");
         self.waiting.push(number);
         now.since(since).as_ns()
     }

@@ -218,7 +218,7 @@ fn assert_same(seed: u64, case: &Case) -> bool {
 
 #[test]
 fn sessions_on_random_devices_equal_runs() {
-    const FAMILIES: [Family; 12] = [
+    const FAMILIES: [Family; 13] = [
         Family::Any,
         Family::Worn,
         Family::LogBlocks,
@@ -231,9 +231,10 @@ fn sessions_on_random_devices_equal_runs() {
         Family::Families,
         Family::Superblocks,
         Family::Joined,
+        Family::Mechanisms,
     ];
     let whole = every_seed(20_000..20_600).filter(|&seed| {
-        let family = FAMILIES[usize::try_from(seed % 12).unwrap()];
+        let family = FAMILIES[usize::try_from(seed % 13).unwrap()];
         assert_same(seed, &Case::open(seed, case(family, seed)))
     });
     assert!(whole.count() > 570);

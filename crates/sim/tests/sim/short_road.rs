@@ -35,6 +35,7 @@ fn the_short_road_ends_where_the_full_way_ends() {
         Family::Firmware,
         Family::Superblocks,
         Family::Joined,
+        Family::Mechanisms,
     ];
     let mut compared = 0;
     for (family, seed) in families
