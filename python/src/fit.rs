@@ -3,7 +3,7 @@
 use crate::table::{ArrowRows, Table, Texts};
 use crate::worker::away;
 use flashyard_run::fit::cells::Cell as Measured;
-use flashyard_run::fit::choose::choose;
+use flashyard_run::fit::choose::{Chosen, choose};
 use flashyard_run::fit::model::Model;
 use flashyard_run::fit::{Asked, fit as fitted};
 use flashyard_run::logs::Rows;
@@ -45,7 +45,8 @@ pub(crate) fn fit(
 ) -> PyResult<Found> {
     let asked = Asked { keys, set: settings, requests, evaluations, seed };
     away(py, progress, |teller| {
-        let (training, held_out) = choose(&measurements, drive.as_deref(), &hold_out, "")?;
+        let chosen = choose(&measurements, drive.as_deref(), &hold_out, "")?;
+        let Chosen { training, held_out, mut notes } = chosen;
         let from = match &device_text {
             Some(text) => DeviceFrom::Text(&device, text),
             None => DeviceFrom::Named(&device),
@@ -62,7 +63,8 @@ pub(crate) fn fit(
         add(&mut rows, &training, &found.training, false);
         add(&mut rows, &held_out, &found.held_out, true);
         let table = rows.finish().map_err(anyhow::Error::msg)?;
-        Ok((found.settings, table, found.notes))
+        notes.extend(found.notes);
+        Ok((found.settings, table, notes))
     })
 }
 

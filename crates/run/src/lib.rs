@@ -51,6 +51,7 @@ pub mod logs;
 pub mod memory;
 pub mod meter;
 pub mod microcode;
+mod outside;
 pub mod plan;
 pub mod points;
 pub mod presets;

@@ -33,6 +33,11 @@ pub const DEVICES: &[(&str, &str)] = &[
     ("pm9a3", include_str!("../devices/pm9a3.toml")),
     ("pe8110", include_str!("../devices/pe8110.toml")),
     ("micron-7450-pro", include_str!("../devices/micron-7450-pro.toml")),
+    ("samsung-980-pro", include_str!("../devices/samsung-980-pro.toml")),
+    ("zn540", include_str!("../devices/zn540.toml")),
+    ("nvme-a", include_str!("../devices/nvme-a.toml")),
+    ("nvme-b", include_str!("../devices/nvme-b.toml")),
+    ("nvme-xl-flash", include_str!("../devices/nvme-xl-flash.toml")),
 ];
 
 /// The device that measurements are fitted with if none is named. It is a drive of today.

@@ -2,6 +2,7 @@
 //! for one run and for several.
 
 use crate::device::capacity::dies;
+use crate::outside::outside;
 use crate::plan::Plan;
 use crate::units::{count, percent, time};
 use flashyard_sim::config::PartialWrite;
@@ -449,6 +450,16 @@ fn found(inputs: &Plan, report: &Report) -> Vec<Warning> {
     found.extend(few_victims(inputs, report));
     found.extend(drift(inputs, report));
     found.extend(eaten(report));
+    found.extend(outside(inputs, report).map(|how_much| {
+        Warning {
+            headings: &[],
+            what:
+                "the device was held against a real drive, but not under a load like this: nothing \
+               is known of its errors here (docs/BOARD.md)"
+                    .to_string(),
+            how_much,
+        }
+    }));
     let mut warn = |headings: &'static [&'static str], what: &str, how_much: String| {
         found.push(Warning { headings, what: what.to_string(), how_much });
     };

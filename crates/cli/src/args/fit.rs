@@ -17,6 +17,7 @@ pub(crate) enum FitCommand {
     /// Fits a device to each measured drive of a directory, and prints errors of held-out cells.
     ///
     /// Each cell of a drive is held out once: the device is fitted to the drive's other cells.
+    /// Devices that are named after a drive run its cells as they are.
     Board(BoardArgs),
 }
 
@@ -46,9 +47,19 @@ pub(crate) struct BoardArgs {
     /// A directory with measurements: CSV files and fio's JSON.
     #[arg(default_value = "measurements")]
     pub(crate) directory: PathBuf,
-    /// The preset or device file to start from.
+    /// The preset or device file to start fits from.
     #[arg(long, value_name = "DEVICE", default_value = FITTED_DEVICE)]
     pub(crate) device: String,
+    /// Only runs devices with names on the measurements of this directory, and fits nothing. A
+    /// drive that no device is named after is compared with all of them.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) against: Option<PathBuf>,
+    /// The preset or device file to run on the cells, in place of the devices with names.
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) named: Option<String>,
+    /// Writes the page of the board, and a plot for each drive with a device, to this directory.
+    #[arg(long, short, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) search: SearchArgs,
 }
@@ -63,12 +74,12 @@ pub(crate) struct SearchArgs {
     /// Sets a key of the device for all runs; repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Requests of the run of a cell.
-    #[arg(long, value_name = "N", default_value_t = 20_000)]
-    pub(crate) requests: u64,
-    /// How often all cells are run for a search.
-    #[arg(long, value_name = "N", default_value_t = 1_200)]
-    pub(crate) evaluations: usize,
+    /// Requests of the run of a cell: 20,000, and 8,000 in the fits of `board`.
+    #[arg(long, value_name = "N")]
+    pub(crate) requests: Option<u64>,
+    /// How often all cells are run for a search: 1,200, and 150 in each fit of `board`.
+    #[arg(long, value_name = "N")]
+    pub(crate) evaluations: Option<usize>,
     /// Seed of the requests of all runs.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
@@ -78,9 +89,14 @@ pub(crate) struct SearchArgs {
 }
 
 impl SearchArgs {
-    /// What is fitted.
-    pub(crate) fn asked(&self) -> Asked {
-        let Self { requests, evaluations, seed, .. } = *self;
-        Asked { keys: self.key.clone(), set: self.set.clone(), requests, evaluations, seed }
+    /// What is fitted, with so many requests and evaluations unless the user says.
+    pub(crate) fn asked(&self, requests: u64, evaluations: usize) -> Asked {
+        Asked {
+            keys: self.key.clone(),
+            set: self.set.clone(),
+            requests: self.requests.unwrap_or(requests),
+            evaluations: self.evaluations.unwrap_or(evaluations),
+            seed: self.seed,
+        }
     }
 }

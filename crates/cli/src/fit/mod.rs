@@ -10,11 +10,12 @@ use crate::progress::Progress;
 use anyhow::Result;
 use board::board;
 use flashyard_run::error::{is_toml, wrong};
-use flashyard_run::fit::choose::choose;
+use flashyard_run::fit::choose::{Chosen, choose};
 use flashyard_run::fit::device_file;
-use flashyard_run::fit::fit;
-use flashyard_run::fit::identify::identify;
+use flashyard_run::fit::identify::{Known, identify};
 use flashyard_run::fit::model::Model;
+use flashyard_run::fit::search::Parameter;
+use flashyard_run::fit::{Fitted, fit};
 use flashyard_run::plan::DeviceFrom;
 use flashyard_sim::own::OwnParts;
 use stage::stage;
@@ -33,9 +34,10 @@ fn one(args: &FitArgs, own: &OwnParts) -> Result<()> {
     if let Some(out) = out.as_ref().filter(|out| !is_toml(out)) {
         return Err(wrong(&format!("--out {out}: a device file's name ends in .toml")));
     }
-    let (training, held_out) =
+    let Chosen { training, held_out, notes } =
         choose(&args.measurements, args.drive.as_deref(), &args.hold_out, "--")?;
-    let asked = args.search.asked();
+    notes.iter().for_each(|note| remark(note));
+    let asked = args.search.asked(20_000, 1_200);
     let model = Model::new(own.clone(), DeviceFrom::Named(&args.device), &asked, &training)?;
     let fitted = fit(&model, &training, &held_out, &asked, "fitting", &stage)?;
     fitted.notes.iter().for_each(|note| remark(note));
@@ -52,9 +54,24 @@ fn one(args: &FitArgs, own: &OwnParts) -> Result<()> {
         let whence = whence.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let whence =
             args.drive.as_ref().map_or(whence.clone(), |drive| format!("{whence}, {drive}"));
-        let text = device_file::text(&args.device, &args.search.set, &fitted.settings, &whence)?;
+        let (set, settings) = (&args.search.set, &fitted.settings);
+        let bands = bands(&fitted, &known);
+        let text = device_file::text(&args.device, set, settings, &bands, &whence)?;
         WholeFile::of(path, &text)?.finish()?;
         remark(&format!("{}: written", path.display()));
     }
     print(&text)
+}
+
+/// The keys of which the cells say little or nothing.
+fn bands(fitted: &Fitted, known: &Known) -> Vec<device_file::Band> {
+    let parameters = fitted.keys.parameters.iter().zip(&fitted.point).zip(&known.bands);
+    let hardly = parameters
+        .filter_map(|((parameter, &value), band)| band.map(|likely| (parameter, value, likely)));
+    let untold = fitted.keys.untold.iter().map(|one| (&one.parameter, one.value, one.likely));
+    let band = |(parameter, value, (low, high)): (&Parameter, u64, (u64, u64))| {
+        let likely = [parameter.show(low), parameter.show(high)];
+        (parameter.key.clone(), parameter.show(value), likely)
+    };
+    hardly.chain(untold).map(band).collect()
 }

@@ -3,6 +3,7 @@
 use crate::args::fit::FitArgs;
 use crate::output::table::{render, table};
 use anyhow::Result;
+use flashyard_core::key::Kind;
 use flashyard_run::contract::SCHEMA_VERSION;
 use flashyard_run::fit::Fitted;
 use flashyard_run::fit::cells::{Cell, Figure, What};
@@ -102,22 +103,36 @@ pub(super) fn text(
     );
     let mut rows = table(&["key", "start", "fitted", "standard error", "unit", "bounds"]);
     for (place, parameter) in fitted.keys.parameters.iter().enumerate() {
-        let flashyard_core::key::Kind::Number { unit, .. } = parameter.kind else { continue };
+        let unit = match parameter.kind {
+            Kind::Number { unit, .. } => unit,
+            Kind::Bool | Kind::Choice(_) => "",
+        };
         let error = match known.errors[place] {
             None => "-".to_string(),
             Some(error) if error > 10.0 || !error.is_finite() => "unknown".to_string(),
             Some(error) => percent(Some(error)),
         };
+        // A band in place of a number that the cells hardly tell.
+        let value = match known.bands[place] {
+            Some((low, high)) => format!("{} to {}", parameter.show(low), parameter.show(high)),
+            None => parameter.show(fitted.point[place]),
+        };
         rows.add_row(vec![
             parameter.key.clone(),
             parameter.show(fitted.keys.starts[0][place]),
-            parameter.show(fitted.point[place]),
+            value,
             error,
             unit.to_string(),
             format!("{} to {}", parameter.show(parameter.low), parameter.show(parameter.high)),
         ]);
     }
     text += &render(&rows);
+    for one in &fitted.keys.untold {
+        let [value, low, high] =
+            [one.value, one.likely.0, one.likely.1].map(|value| one.parameter.show(value));
+        let key = &one.parameter.key;
+        text += &format!("No cell tells {key}: it stays {value}; {low} to {high} are likely.\n");
+    }
     for names in &known.confused {
         text += &match &names[..] {
             [one] => format!("These cells do not depend on {one}.\n"),
@@ -184,15 +199,28 @@ pub(super) fn json(
                 "low": parameter.show(parameter.low),
                 "high": parameter.show(parameter.high),
                 "standard_error": known.errors[place].filter(|error| error.is_finite()),
+                "likely": known.bands[place].map(|(low, high)| {
+                    [parameter.show(low), parameter.show(high)]
+                }),
             })
         })
         .collect();
+    let untold = fitted.keys.untold.iter().map(|one| {
+        let likely = [one.likely.0, one.likely.1].map(|value| one.parameter.show(value));
+        json!({
+            "key": one.parameter.key,
+            "value": one.parameter.show(one.value),
+            "likely": likely,
+        })
+    });
+    let untold: Vec<Value> = untold.collect();
     let object = json!({
         "schema_version": SCHEMA_VERSION,
         "device": args.device,
         "measurements": args.measurements,
         "evaluations": fitted.evaluations,
         "keys": keys,
+        "untold": untold,
         "not_told_apart": known.confused,
         "training": json_set(training, &fitted.training),
         "held_out": json_set(held_out, &fitted.held_out),

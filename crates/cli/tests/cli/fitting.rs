@@ -2,7 +2,7 @@
 //! out are met, and wrong input is refused.
 
 use crate::schema::Schema;
-use crate::support::Folder;
+use crate::support::{Folder, repository_file};
 use serde_json::Value;
 
 /// A drive that is no preset: what it "measures" is a run of it.
@@ -35,6 +35,11 @@ fn measured(folder: &Folder, depths: &[u32]) -> String {
         );
     }
     text
+}
+
+/// The text of a file that the command wrote.
+fn text(folder: &Folder, name: &str) -> String {
+    String::from_utf8(folder.read(name)).unwrap()
 }
 
 fn fit(folder: &Folder, more: &[&str]) -> Value {
@@ -83,15 +88,18 @@ fn keys_that_made_the_measurements_are_found_again() {
     assert!((us - key("nand.read_us")).abs() < 1e-9, "{us}");
 }
 
-/// Writes in the states that the cells name: what a fit says of them are runs of the file that it
-/// writes, of its whole device.
+/// Reads, and writes in the states that the cells name: what a fit says of them are runs of the file
+/// that it writes, of its whole device.
 #[test]
-fn what_is_modelled_of_writes_is_what_the_file_does() {
+fn what_is_modelled_is_what_the_file_does() {
     let folder = Folder::new();
-    let cells =
-        [("randwrite", "random-write", 16, "steady"), ("write", "sequential-write", 4, "fresh")];
+    let cells = [
+        ("randwrite", "random-write", 16, "steady", 2000),
+        ("write", "sequential-write", 4, "fresh", 2000),
+        ("randread", "random-read", 8, "sequential", 0),
+    ];
     let mut text = "pattern,block_bytes,queue_depth,state,mean_us\n".to_string();
-    for (pattern, _, depth, state) in cells {
+    for (pattern, _, depth, state, _) in cells {
         text += &format!("{pattern},4096,{depth},{state},1000\n");
     }
     folder.write("m.csv", text);
@@ -99,23 +107,51 @@ fn what_is_modelled_of_writes_is_what_the_file_does() {
     let fit = ["fit", "m.csv", "embedded-2x2", "--json", "--requests", "8000", "-o", "new.toml"];
     let key = ["--evaluations", "10", "--key", "nand.program_us=300..900"];
     let found = folder.run(&[&fit[..], &key, &resident].concat()).json();
-    for (place, (_, workload, depth, state)) in cells.into_iter().enumerate() {
-        // A quarter of the requests before those that count.
+    for (place, (_, workload, depth, state, warm_up)) in cells.into_iter().enumerate() {
+        let state = if state == "sequential" { "full" } else { state };
         let set = [
             format!("stream.depth={depth}"),
             format!("state.initial={state}"),
-            "pattern.requests=10000".to_string(),
+            format!("pattern.requests={}", 8000 + warm_up),
             "pattern.align_kib=4".to_string(),
             "pattern.size_kib=4".to_string(),
-            "metrics.skip_requests=2000".to_string(),
+            format!("metrics.skip_requests={warm_up}"),
         ];
         let mut args = vec!["run", "new.toml", workload, "--json", "--seed", "1"];
         args.extend(set.iter().flat_map(|key| ["--set", key]));
         let ran = folder.run(&args).json();
-        let mean_us = ran["latency_ns"]["write"]["mean"].as_f64().unwrap() / 1e3;
+        let class = if warm_up == 0 { "read" } else { "write" };
+        let mean_us = ran["latency_ns"][class]["mean"].as_f64().unwrap() / 1e3;
         let modelled = &found["training"]["cells"][place]["figures"][0]["modelled"];
         assert!((modelled.as_f64().unwrap() / mean_us - 1.0).abs() < 1e-9, "{modelled} {mean_us}");
     }
+}
+
+/// Reads of one size do not say what a write takes, nor how bytes cross the link: these keys stay,
+/// with a range in the output and in the file.
+#[test]
+fn keys_that_no_cell_tells_stay_with_a_range() {
+    let folder = Folder::new();
+    folder
+        .write("m.csv", "block_bytes,queue_depth,iops,mean_us\n4096,1,12500,79\n4096,8,90000,88\n");
+    let fit =
+        ["fit", "m.csv", "--json", "--requests", "800", "--evaluations", "20", "-o", "n.toml"];
+    let found = folder.run(&fit).json();
+    Schema::of("fit").check("fit", &found);
+    let untold: Vec<&str> = found["untold"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["key"].as_str().unwrap())
+        .collect();
+    assert!(untold.contains(&"nand.program_us") && untold.contains(&"buffer.bytes"), "{untold:?}");
+    let file = text(&folder, "n.toml");
+    assert!(
+        file.contains("program_us = 1198.83 # no cell tells it: 441.025 to 3258.758"),
+        "{file}"
+    );
+    // A mechanism that nothing asks for is not in the file.
+    assert!(!file.contains("write_tail_ns"), "{file}");
 }
 
 /// A key that no read depends on, and two that only add up.
@@ -161,6 +197,64 @@ fn a_board_holds_out_each_cell_once() {
     assert_eq!(drives.len(), 1);
     assert_eq!(drives[0]["cells"].as_array().unwrap().len(), 3);
     assert_eq!(drives[0]["between"], serde_json::json!([false, true, false]));
+}
+
+/// Rows that need zones are passed over, and said so; with none left there is nothing to fit to.
+#[test]
+fn rows_of_zones_are_passed_over_with_a_note() {
+    let folder = Folder::new();
+    let rows = "pattern,block_bytes,zones,queue_depth,mean_us\n\
+                append,4096,1,1,15\nzonewrite,4096,1,1,11\nread,4096,4,1,42\n";
+    folder.write("m.csv", rows);
+    let ran = folder.run(&["fit", "m.csv"]);
+    assert_eq!(ran.status, Some(2), "{ran:?}");
+    folder.write("m.csv", format!("{rows}randread,4096,1,1,80\n"));
+    let fit = ["fit", "m.csv", "--requests", "200", "--evaluations", "1"];
+    let ran = folder.run(&[&fit[..], &["--key", "nand.read_us=20..200"]].concat());
+    assert!(ran.stderr.contains("m.csv: 3 rows are passed over"), "{ran:?}");
+}
+
+/// Devices with names on measurements of others: one that has the name of the drive alone, or all.
+/// Nothing is fitted, and the page has a plot of the drive.
+#[test]
+fn named_devices_run_anyones_measurements() {
+    let folder = Folder::new();
+    folder.write(
+        "mine/nvme-b.csv",
+        "pattern,block_bytes,queue_depth,mean_us,p99_us\nwrite,4096,1,9,9\n",
+    );
+    let args = ["board", "--against", "mine", "--requests", "500", "-o", "page", "--json"];
+    let board = folder.run(&args).json();
+    Schema::of("board").check("board", &board);
+    assert!(board["drives"].as_array().unwrap().is_empty());
+    let devices = board["devices"].as_array().unwrap();
+    assert_eq!(devices.len(), 1, "{devices:?}");
+    assert_eq!(devices[0]["device"], "nvme-b");
+    assert!(devices[0]["median_error_mean"].as_f64().unwrap() < 0.1, "{devices:?}");
+    assert!(text(&folder, "page/BOARD.md").contains("(board-nvme-b.svg)"));
+    assert!(text(&folder, "page/board-nvme-b.svg").starts_with("<svg"));
+    folder.write("mine/nvme-b.csv", "drive,queue_depth,mean_us\nsome drive,1,60\n");
+    let board = folder.run(&args[..5]);
+    assert!(board.text().contains("samsung-980-pro") && board.text().contains("zn540"));
+}
+
+/// docs/BOARD.md says of devices with names what the command prints now.
+#[test]
+fn the_page_of_the_board_is_that_of_the_presets() {
+    let folder = Folder::new();
+    let measurements = concat!(env!("CARGO_MANIFEST_DIR"), "/../../measurements");
+    folder.run(&["board", "--against", measurements, "-o", "."]).text();
+    let part = |text: &str| {
+        let from = text.find("## Devices with names").expect("a heading");
+        let to = text.find("## Cells that a fit did not see").unwrap_or(text.len());
+        text[from..to].trim_end().to_string()
+    };
+    let (page, file) = (text(&folder, "BOARD.md"), repository_file("docs/BOARD.md"));
+    assert!(part(&page) == part(&file), "docs/BOARD.md is out of date: {}", part(&page));
+    for name in part(&page).split(['(', ')']).filter(|name| name.ends_with(".svg")) {
+        let drawn = text(&folder, name);
+        assert!(drawn == repository_file(&format!("docs/{name}")), "docs/{name} is out of date");
+    }
 }
 
 #[test]

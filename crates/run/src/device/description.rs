@@ -1,5 +1,6 @@
 //! What is known about a device besides its keys.
 
+use super::held::Held;
 use std::collections::BTreeMap;
 
 /// Where the value of a key comes from.
@@ -30,6 +31,8 @@ pub struct Description {
     pub changes: Vec<String>,
     /// The dies that the device had before a capacity changed their number.
     pub dies_before: Option<u64>,
+    /// The loads that it was held against a real drive on; none: no such drive is known.
+    pub held: Vec<Held>,
 }
 
 impl Description {

@@ -2,6 +2,7 @@
 
 pub mod capacity;
 mod description;
+pub mod held;
 pub mod layer;
 pub mod names;
 pub mod shares;
@@ -30,7 +31,10 @@ const NO_BASE: &str = "none";
 pub const NOTES: [&str; 3] = ["title", "source", "notes"];
 
 /// What a device file may hold besides keys.
-const EXTRAS: [&str; 2] = ["base", "capacity"];
+const EXTRAS: [&str; 3] = ["base", "capacity", HELD];
+
+/// The loads that a device was held against a real drive on.
+const HELD: &str = "held";
 
 /// Gives keys that a family of firmware sets their values, so that what is printed is what runs.
 pub fn resolve_family(keys: &mut DeviceKeys, description: &mut Description) {
@@ -119,6 +123,14 @@ impl Chain<'_> {
             match size(raw) {
                 Ok(bytes) => self.found.capacity = Some(bytes),
                 Err(what) => self.problem(name, line(item), format!("capacity: {what}")),
+            }
+        }
+        // A file that is based on this one is another device.
+        self.found.held.clear();
+        if let Some(item) = root.get(HELD) {
+            match held::read(item) {
+                Ok(loads) => self.found.held = loads,
+                Err(what) => self.problem(name, line(item), format!("{HELD}: {what}")),
             }
         }
         for note in NOTES {

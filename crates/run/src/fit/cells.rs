@@ -35,20 +35,45 @@ const MEASURED: [(&str, What); 5] = [
 /// The column that names the drive.
 const DRIVE: &str = "drive";
 
-/// The cells of a file: fio's JSON, or CSV.
-pub fn read(path: &str) -> Result<Vec<Cell>> {
+/// The column of the zones that a cell uses at once.
+const ZONES: &str = "zones";
+
+/// Patterns of devices with zones.
+const OF_ZONES: [&str; 2] = ["append", "zonewrite"];
+
+/// The cells of a file.
+#[derive(Clone, Debug)]
+pub struct Read {
+    /// Those that a device without zones can run.
+    pub cells: Vec<Cell>,
+    /// What is to be known of the others, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Reads the cells of a file: fio's JSON, or CSV.
+pub fn read(path: &str) -> Result<Read> {
     let text = read_text(path)?;
     let is_json = Path::new(path).extension().is_some_and(|end| end.eq_ignore_ascii_case("json"));
-    let cells = if is_json { fio::cells(path, &text)? } else { csv_cells(path, &text)? };
+    let (cells, passed) =
+        if is_json { (fio::cells(path, &text)?, 0) } else { csv_cells(path, &text)? };
     if cells.is_empty() {
         return Err(wrong(&format!("{path}: it has no measured cells")));
     }
-    Ok(cells)
+    let note = || {
+        let rows = if passed == 1 { "1 row is" } else { &format!("{passed} rows are") };
+        format!(
+            "{path}: {rows} passed over: appends, writes of zones and reads of several zones at \
+             once need zones, which no device has"
+        )
+    };
+    let notes = (passed > 0).then(note).into_iter().collect();
+    Ok(Read { cells, notes })
 }
 
 /// What a column of a CSV file is.
 enum Column {
     Drive,
+    Zones,
     Ran(String),
     Measured(Option<Class>, What),
 }
@@ -56,6 +81,9 @@ enum Column {
 fn column(name: &str) -> Option<Column> {
     if name == DRIVE {
         return Some(Column::Drive);
+    }
+    if name == ZONES {
+        return Some(Column::Zones);
     }
     if RAN.contains(&name) || name.contains('.') {
         return Some(Column::Ran(name.to_string()));
@@ -77,7 +105,8 @@ fn column(name: &str) -> Option<Column> {
     Some(Column::Measured(class, what))
 }
 
-fn csv_cells(path: &str, text: &str) -> Result<Vec<Cell>> {
+/// The cells of a CSV file, and the number of rows that need zones.
+fn csv_cells(path: &str, text: &str) -> Result<(Vec<Cell>, usize)> {
     let mut reader = csv::ReaderBuilder::new()
         .comment(Some(b'#'))
         .trim(csv::Trim::All)
@@ -88,26 +117,34 @@ fn csv_cells(path: &str, text: &str) -> Result<Vec<Cell>> {
     for name in &header {
         columns.push(column(name).ok_or_else(|| {
             let measured = MEASURED.iter().map(|(known, _)| *known);
-            let known = RAN.iter().copied().chain(measured).chain([DRIVE]);
+            let known = RAN.iter().copied().chain(measured).chain([DRIVE, ZONES]);
             wrong(&format!("{path}: no such column \"{name}\"{}", nearest(name, known)))
         })?);
     }
-    let mut cells = Vec::new();
+    let (mut cells, mut passed) = (Vec::new(), 0);
     for row in reader.records() {
         let row = row.map_err(problem)?;
         let line = row.position().map_or(0, csv::Position::line);
         let place = format!("{path}:{line}");
         let mut cell = Cell { place, drive: String::new(), ran: Vec::new(), measured: Vec::new() };
         let entries = columns.iter().zip(&row).filter(|(_, entry)| !entry.is_empty());
-        let mut found = Vec::new();
+        let (mut found, mut needs_zones) = (Vec::new(), false);
         for (column, entry) in entries {
             match column {
+                Column::Zones => needs_zones |= entry != "1",
                 Column::Drive => cell.drive = entry.to_string(),
-                Column::Ran(name) => cell.ran.push((name.clone(), entry.to_string())),
+                Column::Ran(name) => {
+                    needs_zones |= name == "pattern" && OF_ZONES.contains(&entry);
+                    cell.ran.push((name.clone(), entry.to_string()));
+                }
                 Column::Measured(class, what) => {
                     found.push((*class, *what, number(&cell.place, entry)?));
                 }
             }
+        }
+        if needs_zones {
+            passed += 1;
+            continue;
         }
         let own = own_class(&cell)?;
         let figures = found.into_iter();
@@ -119,7 +156,7 @@ fn csv_cells(path: &str, text: &str) -> Result<Vec<Cell>> {
         }
         cells.push(cell);
     }
-    Ok(cells)
+    Ok((cells, passed))
 }
 
 /// A measured figure: a number above 0.

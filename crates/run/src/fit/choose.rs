@@ -1,20 +1,25 @@
 //! Which cells of a file are fitted to, and which are held out.
 
-use super::cells::{self, Cell, RAN};
+use super::cells::{self, Cell, RAN, Read};
 use crate::error::wrong;
 use anyhow::Result;
 use flashyard_sim::config::nearest;
 
-/// The cells of one drive, those to fit to and those that are held out: cells with all of
-/// `column=entry,column=entry` of one of `hold_out`. `mark` is what messages put before the names
-/// of options.
-pub fn choose(
-    path: &str,
-    drive: Option<&str>,
-    hold_out: &[String],
-    mark: &str,
-) -> Result<(Vec<Cell>, Vec<Cell>)> {
-    let mut cells = cells::read(path)?;
+/// The cells of one drive.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    /// Those to fit to.
+    pub training: Vec<Cell>,
+    /// Those that are held out.
+    pub held_out: Vec<Cell>,
+    /// What is to be known of the others of the file, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// The cells of one drive. Held out are cells with all of `column=entry,column=entry` of one of
+/// `hold_out`. `mark` is what messages put before the names of options.
+pub fn choose(path: &str, drive: Option<&str>, hold_out: &[String], mark: &str) -> Result<Chosen> {
+    let Read { mut cells, notes } = cells::read(path)?;
     if let Some(drive) = drive {
         let drives: Vec<String> = cells.iter().map(|cell| cell.drive.clone()).collect();
         cells.retain(|cell| cell.drive == *drive);
@@ -32,7 +37,7 @@ pub fn choose(
     if training.is_empty() {
         return Err(wrong(&format!("{mark}hold-out: no cell is left to fit to")));
     }
-    Ok((training, held_out))
+    Ok(Chosen { training, held_out, notes })
 }
 
 /// Each `column=entry` must name a column that says what ran, and some cell must have the entry.

@@ -7,8 +7,19 @@ use anyhow::Result;
 use std::path::Path;
 use toml_edit::{DocumentMut, Item, Table, Value};
 
-/// The text of the file. `whence` says what the keys were fitted to.
-pub fn text(device: &str, set: &[String], fitted: &[Setting], whence: &str) -> Result<String> {
+/// What is said of a key beside its value: its name, the value, and the least and the greatest
+/// likely one.
+pub type Band = (String, String, [String; 2]);
+
+/// The text of the file. `whence` says what the keys were fitted to, `bands` of which of them, and
+/// of which other keys, the cells say little or nothing.
+pub fn text(
+    device: &str,
+    set: &[String],
+    fitted: &[Setting],
+    bands: &[Band],
+    whence: &str,
+) -> Result<String> {
     let base = match presets::device(device) {
         Some(text) => text.to_string(),
         None => read_text(device)?,
@@ -30,7 +41,17 @@ pub fn text(device: &str, set: &[String], fitted: &[Setting], whence: &str) -> R
         put(&mut document, key.trim(), value.trim(), "set by the user of the fit");
     }
     for (key, value) in fitted {
-        put(&mut document, key, value, &format!("fitted to {whence}"));
+        let band = bands.iter().find(|(known, ..)| known == key);
+        let band =
+            band.map(|(_, _, [low, high])| format!(", which hardly tells it: {low} to {high}"));
+        put(&mut document, key, value, &format!("fitted to {whence}{}", band.unwrap_or_default()));
+    }
+    let is_set =
+        |key: &str| set.iter().any(|set| set.split('=').next().map(str::trim) == Some(key));
+    for (key, value, [low, high]) in bands {
+        if fitted.iter().all(|(known, _)| known != key) && !is_set(key) {
+            put(&mut document, key, value, &format!("no cell tells it: {low} to {high}"));
+        }
     }
     Ok(document.to_string())
 }
@@ -62,9 +83,18 @@ mod tests {
             ("firmware.read_ns".to_string(), "2500".to_string()),
         ];
         let set = ["policy.command=fifo".to_string()];
-        let text = text("nvme-tlc", &set, &fitted, "reads.csv").unwrap();
+        let band = |key: &str, value: &str, low: &str, high: &str| {
+            (key.to_string(), value.to_string(), [low.to_string(), high.to_string()])
+        };
+        let bands = [
+            band("firmware.read_ns", "2500", "900", "6900"),
+            band("channel.ps_per_byte", "833", "300", "2300"),
+        ];
+        let text = text("nvme-tlc", &set, &fitted, &bands, "reads.csv").unwrap();
         assert!(text.contains("\nread_us = 41.5 # fitted to reads.csv\n"), "{text}");
-        assert!(text.contains("\nread_ns = 2500 # fitted to reads.csv\n"), "{text}");
+        let hardly = "read_ns = 2500 # fitted to reads.csv, which hardly tells it: 900 to 6900\n";
+        assert!(text.contains(hardly), "{text}");
+        assert!(text.contains("\nps_per_byte = 833 # no cell tells it: 300 to 2300\n"), "{text}");
         assert!(text.contains("command = \"fifo\" # set by the user of the fit\n"), "{text}");
         assert_eq!(["\nread_us", "\nread_ns"].map(|key| text.matches(key).count()), [1, 1]);
     }

@@ -1,61 +1,29 @@
-//! The keys that are fitted, and where the search for them begins: at closed forms of the
-//! measurements where there are some, otherwise at the values of the device.
+//! The keys of a fit, and the settings that their values make.
 
-use super::cells::{Cell, Class, What};
+use super::cells::Cell;
+use super::declared::{COMPANIONS, COUNTS, DECLARED, Off, is_told, stored};
 use super::model::{Model, Setting};
-use super::parameter::{Parameter, Point};
+use super::parameter::{Parameter, Point, Prior};
+use super::starts::{Starts, assumptions};
 use crate::error::wrong;
 use crate::plan::{AllSections, Plan};
 use anyhow::Result;
 use flashyard_core::key::{Kind, Value};
-use flashyard_sim::config::{ListedKey, Sections, nearest, parse_value};
+use flashyard_sim::config::{ListedKey, MultiPlane, Sections, nearest, parse_value};
 use flashyard_sim::own::OwnParts;
 
-/// Which cells tell something about a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
-    /// Cells with reads.
-    Reads,
-    /// Cells with reads of more than one size, or of one that is smaller than a page.
-    Sizes,
-    /// Cells with reads, where cells of the device have several bits.
-    PageTypes,
-    /// Cells with writes.
-    Writes,
-    /// Cells with write amplification.
-    Amplification,
-}
-
-/// The keys that are fitted unless the user names others, with their bounds and what tells of them.
-const DECLARED: &[(&str, &str, &str, Told)] = &[
-    ("geometry.ways", "1", "16", Told::Reads),
-    ("nand.read_us", "10", "400", Told::Reads),
-    ("nand.read_2_us", "10", "400", Told::PageTypes),
-    ("nand.read_part_us", "5", "400", Told::Sizes),
-    ("nand.spread_percent", "1", "400", Told::Reads),
-    ("channel.ps_per_byte", "200", "10000", Told::Sizes),
-    ("interface.link_latency_ns", "500", "50000", Told::Reads),
-    ("firmware.read_ns", "200", "100000", Told::Reads),
-    ("firmware.unit_ns", "1", "20000", Told::Sizes),
-    ("firmware.spread_percent", "1", "100", Told::Reads),
-    ("nand.program_us", "100", "5000", Told::Writes),
-    ("firmware.write_ns", "200", "100000", Told::Writes),
-    ("ftl.over_provisioning_percent", "2", "200", Told::Amplification),
-];
-
-/// Keys that count parts of a device: powers of two are tried.
-const COUNTS: [&str; 6] = [
+/// Keys whose product with the blocks of a plane and their pages is the capacity, which a fit
+/// keeps.
+const OF_CAPACITY: [&str; 5] = [
     "geometry.channels",
     "geometry.ways",
     "geometry.dies_per_way",
     "geometry.planes",
-    "firmware.cores",
-    "nand.bits_per_cell",
+    "geometry.page_bytes",
 ];
 
-/// Keys whose product with the blocks of a plane is the capacity, which a fit keeps.
-const OF_CAPACITY: [&str; 4] =
-    ["geometry.channels", "geometry.ways", "geometry.dies_per_way", "geometry.planes"];
+/// The key of the time of a program, which grows with what a program writes.
+const PROGRAM: &str = "nand.program_us";
 
 /// The key of the blocks of a plane.
 const BLOCKS: &str = "geometry.blocks_per_plane";
@@ -67,6 +35,17 @@ const FEWEST_BLOCKS: u64 = 200;
 /// Pages of a block at least. Assumed: with fewer, a word line of all planes is too much of it.
 const FEWEST_PAGES: u64 = 192;
 
+/// A key that no cell tells, and what is likely of it.
+#[derive(Clone, Debug)]
+pub struct Untold {
+    /// The key, and its bounds.
+    pub parameter: Parameter,
+    /// The value of the device, which stays.
+    pub value: u64,
+    /// The values that are likely: two deviations around this value.
+    pub likely: (u64, u64),
+}
+
 /// The keys of a fit.
 #[derive(Clone, Debug)]
 pub struct Keys {
@@ -74,38 +53,54 @@ pub struct Keys {
     pub parameters: Vec<Parameter>,
     /// Where the search begins.
     pub starts: Vec<Point>,
-    /// Planes of the device at first, the blocks of each, the pages of a block, and the pages of a
-    /// word line.
-    planes: u64,
+    /// Keys that no cell tells.
+    pub untold: Vec<Untold>,
+    /// What the counts make at first (planes x bytes of a page), the blocks of each plane, the
+    /// pages of a block, and the pages of a word line.
+    volume: u64,
     blocks: u64,
     pages: u64,
     of_word_line: u64,
-    /// Stored values of the counts that make the planes, at first.
+    /// Stored values of the counts, at first.
     counts: Vec<(&'static str, u64)>,
 }
 
 impl Keys {
-    /// The declared keys that the cells tell of, or those that the user names as
+    /// The declared keys that such cells may tell of, or those that the user names as
     /// `section.key=low..high`.
     pub fn new(model: &Model, cells: &[Cell], named: &[String]) -> Result<Self> {
         let device = model.device(&cells[0])?;
-        let stored = |key: &str| stored(&device, key);
-        let counts: Vec<_> =
-            OF_CAPACITY.iter().map(|&key| (key, stored(key).unwrap_or(1))).collect();
+        let count = |key| stored(&device, key).unwrap_or(1);
+        let counts: Vec<_> = OF_CAPACITY.iter().map(|&key| (key, count(key))).collect();
         let mut keys = Self {
             parameters: Vec::new(),
             starts: Vec::new(),
-            planes: counts.iter().map(|(_, count)| count).product(),
-            blocks: stored(BLOCKS).unwrap_or(1),
-            pages: stored("geometry.pages_per_block").unwrap_or(1),
-            of_word_line: stored("nand.bits_per_cell").unwrap_or(1).max(1),
+            untold: Vec::new(),
+            volume: counts.iter().map(|(_, count)| count).product(),
+            blocks: count(BLOCKS),
+            pages: count("geometry.pages_per_block"),
+            of_word_line: count("nand.bits_per_cell").max(1),
             counts,
         };
-        if named.is_empty() {
-            for (key, low, high, told) in DECLARED {
-                if is_told(*told, cells, &device)? {
-                    keys.parameters.push(parameter(&model.own, key, low, high)?);
-                }
+        for one in DECLARED.iter().filter(|_| named.is_empty()) {
+            let mut parameter = parameter(&model.own, one.key, one.low, one.high)?;
+            let value = stored(&device, one.key).filter(|value| *value > 0);
+            parameter.off = match one.off {
+                Off::Never => None,
+                Off::Low => Some(parameter.low),
+                Off::High => Some(parameter.high),
+            };
+            let middle = parameter.nearest(value.unwrap_or_else(|| parameter.usual()));
+            if one.deviation > 0.0 {
+                let middle = (middle.max(1) as f64).ln();
+                parameter.prior = Some(Prior { middle, deviation: one.deviation });
+            }
+            if is_told(one.told, cells, &device)? {
+                keys.parameters.push(parameter);
+            } else if let Some(value) = value
+                && COMPANIONS.iter().all(|(companion, _)| *companion != one.key)
+            {
+                keys.leave(parameter, value);
             }
         }
         for text in named {
@@ -119,28 +114,97 @@ impl Keys {
         if keys.parameters.is_empty() {
             return Err(wrong("no declared key is told of by these cells; name some with --key"));
         }
-        for outside in OUTSIDE {
-            let starts = Starts { cells, device: &device, outside };
+        for assumed in assumptions() {
+            let starts = Starts { cells, device: &device, assumed };
             let of = |parameter: &Parameter| {
-                let known = stored(&parameter.key).filter(|value| *value > 0);
-                let middle = (parameter.low.max(1) as f64 * parameter.high as f64).sqrt();
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    clippy::cast_sign_loss,
-                    reason = "a bound"
-                )]
-                let start = starts.of(&parameter.key)?.or(known).unwrap_or(middle as u64);
-                Ok(start.clamp(parameter.low, parameter.high))
+                let known = stored(&device, &parameter.key).filter(|value| *value > 0);
+                let known = known.unwrap_or_else(|| parameter.usual());
+                Ok(parameter.nearest(starts.of(&parameter.key)?.unwrap_or(known)))
             };
-            let start: Result<Point> = keys.parameters.iter().map(of).collect();
-            keys.starts.push(start?);
+            let start: Point = keys.parameters.iter().map(of).collect::<Result<_>>()?;
+            if !keys.starts.contains(&start) {
+                keys.starts.push(start);
+            }
         }
-        keys.starts.dedup();
         Ok(keys)
     }
 
-    /// The settings of a point. Where the point changes the number of planes, each has as many
-    /// blocks more or less, so that the capacity stays.
+    /// Notes a key that no cell tells.
+    fn leave(&mut self, parameter: Parameter, value: u64) {
+        if let Some(likely) = parameter.likely() {
+            self.untold.push(Untold { parameter, value, likely });
+        }
+    }
+
+    /// Leaves the keys out which are not `told`, a flag for each, at the values of the device.
+    pub fn keep(&mut self, device: &Plan, told: &[bool]) {
+        let all = std::mem::take(&mut self.parameters);
+        let firmware = all.iter().any(|parameter| parameter.key.starts_with("firmware."));
+        let mut kept = Vec::new();
+        for (place, parameter) in all.into_iter().enumerate() {
+            let value = stored(device, &parameter.key).filter(|value| *value > 0);
+            // A single core is not that of the device: its times are fitted all or none.
+            let is_kept = told[place]
+                || value.is_none() && parameter.off.is_none()
+                || parameter.prior.is_none()
+                || firmware && parameter.key.starts_with("firmware.");
+            kept.push(is_kept);
+            if is_kept {
+                self.parameters.push(parameter);
+            } else if let Some(value) = value
+                && COMPANIONS.iter().all(|(companion, _)| *companion != parameter.key)
+            {
+                self.leave(parameter, value);
+            }
+        }
+        for start in &mut self.starts {
+            let mut place = 0..;
+            start.retain(|_| place.next().is_some_and(|place: usize| kept[place]));
+        }
+        let all = std::mem::take(&mut self.starts);
+        for start in all {
+            if !self.starts.contains(&start) {
+                self.starts.push(start);
+            }
+        }
+    }
+
+    /// A point with another value of a discrete key. Where it changes how much a program writes,
+    /// the time of a program changes as much, so that the dies write as many bytes a second.
+    pub(super) fn with(&self, point: &Point, place: usize, value: u64) -> Point {
+        let mut other = point.clone();
+        other[place] = value;
+        let program = self.parameters.iter().position(|parameter| parameter.key == PROGRAM);
+        if let Some(program) = program
+            && OF_CAPACITY.contains(&self.parameters[place].key.as_str())
+        {
+            let time = point[program] as f64 * value as f64 / point[place].max(1) as f64;
+            other[program] = self.parameters[program].stored(time.max(1.0).ln());
+        }
+        other
+    }
+
+    /// A point whose mechanisms are off where they are within a tenth of it.
+    pub(super) fn settled(&self, mut point: Point) -> Point {
+        for (parameter, value) in self.parameters.iter().zip(&mut point) {
+            if let Some(off) = parameter.off
+                && ((*value).max(1) as f64 / off.max(1) as f64).ln().abs() < 0.1
+            {
+                *value = off;
+            }
+        }
+        point
+    }
+
+    /// How far a point is from what is known of its keys before: the mean square, in deviations.
+    pub(super) fn away(&self, point: &Point) -> f64 {
+        let pairs = self.parameters.iter().zip(point);
+        let known = pairs.filter_map(|(parameter, value)| Some(parameter.prior?.away(*value)));
+        known.map(|away| away * away).sum::<f64>() / self.parameters.len() as f64
+    }
+
+    /// The settings of a point. Where the point changes the number of planes or their pages,
+    /// each has as many blocks more or less, so that the capacity stays.
     pub fn settings(&self, point: &Point) -> Vec<Setting> {
         let pairs = self.parameters.iter().zip(point);
         let mut all: Vec<Setting> = pairs
@@ -151,9 +215,9 @@ impl Keys {
         if has("firmware.") && !has("firmware.cores") {
             all.push(("firmware.cores".to_string(), "1".to_string()));
         }
-        let planes = self.planes_of(point);
-        if planes != self.planes {
-            let blocks = (self.planes * self.blocks / planes).max(1);
+        let volume = self.volume_of(point);
+        if volume != self.volume {
+            let blocks = (self.volume * self.blocks / volume).max(1);
             all.push((BLOCKS.to_string(), blocks.to_string()));
         }
         all
@@ -165,7 +229,7 @@ impl Keys {
         let mut all = self.settings(point);
         let planes = all.iter().position(|(key, _)| key == BLOCKS);
         if let Some(place) = planes {
-            let (blocks, pages) = self.blocks_of(self.planes_of(point));
+            let (blocks, pages) = self.blocks_of(self.volume_of(point));
             all[place].1 = blocks.to_string();
             if pages != self.pages {
                 all.push(("geometry.pages_per_block".to_string(), pages.to_string()));
@@ -174,8 +238,8 @@ impl Keys {
         all
     }
 
-    /// The planes of a device with these values.
-    fn planes_of(&self, point: &Point) -> u64 {
+    /// Planes x bytes of a page with these values.
+    fn volume_of(&self, point: &Point) -> u64 {
         let count = |(key, count): &(&'static str, u64)| {
             let place = self.parameters.iter().position(|parameter| parameter.key == *key);
             place.map_or(*count, |place| point[place])
@@ -183,11 +247,11 @@ impl Keys {
         self.counts.iter().map(count).product()
     }
 
-    /// Blocks of each of so many planes, and the pages of a block, with which the capacity stays:
+    /// Blocks of each plane, and the pages of a block, with which the capacity stays:
     /// where planes would have too few blocks, these are shorter. If that does not do, the capacity
     /// grows.
-    fn blocks_of(&self, planes: u64) -> (u64, u64) {
-        let blocks = |pages| self.planes * self.blocks * (self.pages / pages) / planes;
+    fn blocks_of(&self, volume: u64) -> (u64, u64) {
+        let blocks = |pages| self.volume * self.blocks * (self.pages / pages) / volume;
         let fewest = FEWEST_BLOCKS.min(self.blocks);
         let mut pages = self.pages;
         while blocks(pages) < fewest
@@ -197,45 +261,6 @@ impl Keys {
             pages /= 2;
         }
         (blocks(pages).max(fewest), pages)
-    }
-}
-
-/// Whether the cells tell of a key.
-fn is_told(told: Told, cells: &[Cell], device: &Plan) -> Result<bool> {
-    let has = |class, what| cells.iter().any(|cell| cell.value(class, what).is_some());
-    Ok(match told {
-        Told::Reads => has(Class::Read, What::Mean),
-        Told::PageTypes => {
-            has(Class::Read, What::Mean) && stored(device, "nand.bits_per_cell") > Some(1)
-        }
-        Told::Writes => has(Class::Write, What::Mean),
-        Told::Amplification => has(Class::Write, What::Amplification),
-        Told::Sizes => {
-            let page = stored(device, "geometry.page_bytes").unwrap_or(0);
-            let unit = stored(device, "ftl.mapping_unit_bytes").unwrap_or(0);
-            let sizes = read_sizes(cells)?;
-            unit > 0 && unit < page && sizes.len() > 1
-        }
-    })
-}
-
-/// The sizes of reads, ascending.
-fn read_sizes(cells: &[Cell]) -> Result<Vec<f64>> {
-    let mut sizes = Vec::new();
-    for cell in cells.iter().filter(|cell| cell.value(Class::Read, What::Mean).is_some()) {
-        sizes.extend(cell.number("block_bytes")?);
-    }
-    sizes.sort_by(f64::total_cmp);
-    sizes.dedup();
-    Ok(sizes)
-}
-
-/// The stored value of a key of the device that is a number.
-fn stored(device: &Plan, path: &str) -> Option<u64> {
-    let (section, key) = path.rsplit_once('.')?;
-    match device.sections.get(section, key)? {
-        Value::Number(value) => Some(value),
-        Value::Bool(_) | Value::Choice(_) => None,
     }
 }
 
@@ -249,101 +274,34 @@ fn parameter(own: &OwnParts, path: &str, low: &str, high: &str) -> Result<Parame
         let near = nearest(path, known.iter().map(|(name, _)| name.as_str()));
         return Err(wrong(&format!("--key {path}: no such key{near}")));
     };
-    let Kind::Number { unit, scale, min, max } = key.kind else {
-        return Err(wrong(&format!("--key {path}: only keys that are numbers can be fitted")));
+    let kind = match key.kind {
+        Kind::Number { unit, scale, min, max } => Kind::Number { unit, scale, min, max },
+        Kind::Bool => Kind::Bool,
+        Kind::Choice(_) => Kind::Choice(words_of(path).ok_or_else(|| {
+            wrong(&format!("--key {path}: only keys that are numbers can be fitted"))
+        })?),
     };
-    let kind = Kind::Number { unit, scale, min, max };
     let bound = |text: &str| match parse_value(&kind, text) {
         Ok(Value::Number(value)) => Ok(value),
-        Ok(_) => Err(wrong(&format!("--key {path}: {text} is not a number"))),
+        Ok(Value::Choice(place)) => Ok(place as u64),
+        Ok(Value::Bool(is)) => Ok(u64::from(is)),
         Err(why) => Err(wrong(&format!("--key {path}: {text}: {why}"))),
     };
     let (low, high) = (bound(low)?, bound(high)?);
     if low > high {
         return Err(wrong(&format!("--key {path}: the lower bound is above the upper one")));
     }
-    let is_count = COUNTS.contains(&path);
-    Ok(Parameter { key: path.to_string(), kind, low, high, is_count })
+    let values = match kind {
+        Kind::Number { .. } if COUNTS.contains(&path) => {
+            (0..u64::BITS).map(|power| 1 << power).filter(|n| (low..=high).contains(n)).collect()
+        }
+        Kind::Number { .. } => Vec::new(),
+        Kind::Bool | Kind::Choice(_) => (low..=high).collect(),
+    };
+    Ok(Parameter { key: path.to_string(), kind, low, high, values, prior: None, off: None })
 }
 
-/// Shares of the latency of a read that is alone which the search assumes, one after the other, to
-/// be spent outside the array and its channel. Nothing measured at depth 1 can tell.
-const OUTSIDE: [f64; 3] = [0.04, 0.2, 0.4];
-
-/// Closed forms of measurements.
-struct Starts<'a> {
-    cells: &'a [Cell],
-    device: &'a Plan,
-    outside: f64,
-}
-
-impl Starts<'_> {
-    /// Where the search for a key begins, as a stored value.
-    fn of(&self, key: &str) -> Result<Option<u64>> {
-        let ns = match key {
-            "nand.read_us" | "nand.read_2_us" => self.array_ns(|a, b| a > b)?,
-            "nand.read_part_us" => self.array_ns(|a, b| a < b)?,
-            "firmware.read_ns" => self.most_per_second().map(|rate| 0.8e9 / rate),
-            "firmware.unit_ns" => self.most_per_second().map(|rate| 0.1e9 / rate),
-            "interface.link_latency_ns" => self.fastest_ns()?.map(|ns| ns * self.outside / 2.0),
-            "geometry.ways" => self.ways()?,
-            _ => None,
-        };
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "above 0")]
-        let whole = |ns: f64| ns.max(1.0).round() as u64;
-        Ok(ns.map(whole))
-    }
-
-    /// Reads that are alone: bytes and latency in ns.
-    fn alone(&self) -> Result<Vec<(f64, f64)>> {
-        let mut all = Vec::new();
-        for cell in self.cells {
-            let latency = cell.value(Class::Read, What::P50);
-            let latency = latency.or_else(|| cell.value(Class::Read, What::Mean));
-            if cell.number("queue_depth")? == Some(1.0)
-                && let Some(us) = latency
-            {
-                all.push((cell.number("block_bytes")?.unwrap_or(4_096.0), us * 1e3));
-            }
-        }
-        Ok(all)
-    }
-
-    /// The latency of the smallest read that is alone.
-    fn fastest_ns(&self) -> Result<Option<f64>> {
-        let all = self.alone()?.into_iter().map(|(_, ns)| ns);
-        Ok(all.min_by(f64::total_cmp))
-    }
-
-    /// Time of the array: the latency of a read that is alone, less what is spent outside and on
-    /// the wires. Of the sizes that fit into a page, the one that `before` prefers.
-    fn array_ns(&self, before: impl Fn(f64, f64) -> bool) -> Result<Option<f64>> {
-        let page = stored(self.device, "geometry.page_bytes").unwrap_or(4_096) as f64;
-        let of = |key: &str| stored(self.device, key).unwrap_or(0) as f64;
-        let mut best: Option<(f64, f64)> = None;
-        for (bytes, latency) in self.alone()?.into_iter().filter(|(bytes, _)| *bytes <= page) {
-            let wires = of("interface.link_ps_per_byte") + of("channel.ps_per_byte");
-            let outside = self.outside * self.fastest_ns()?.unwrap_or(0.0);
-            let others = outside + bytes * wires / 1e3;
-            if best.is_none_or(|(known, _)| before(bytes, known)) {
-                best = Some((bytes, (latency - others).max(latency / 4.0)));
-            }
-        }
-        Ok(best.map(|(_, ns)| ns))
-    }
-
-    /// Most reads a second of any cell.
-    fn most_per_second(&self) -> Option<f64> {
-        let rates = self.cells.iter().filter_map(|cell| cell.value(Class::Read, What::PerSecond));
-        rates.max_by(f64::total_cmp)
-    }
-
-    /// Chips behind each channel: as many as the cells keep busy, by the utilisation law (dies =
-    /// reads a second x time of the array).
-    fn ways(&self) -> Result<Option<f64>> {
-        let array = self.array_ns(|a, b| a < b)?;
-        let channels = stored(self.device, "geometry.channels").unwrap_or(1) as f64;
-        let dies = self.most_per_second().zip(array).map(|(rate, ns)| rate * ns / 1e9);
-        Ok(dies.map(|dies| (dies / channels).ceil()))
-    }
+/// The words of a key that chooses a way to work, where a fit may choose.
+fn words_of(path: &str) -> Option<&'static [&'static str]> {
+    (path == "nand.multi_plane").then_some(MultiPlane::WORDS)
 }

@@ -5,14 +5,17 @@ mod asked;
 mod cell;
 pub mod cells;
 pub mod choose;
+mod declared;
 pub mod device_file;
 mod fio;
 pub mod identify;
 pub mod keys;
 pub mod model;
 mod parameter;
+pub mod residuals;
 pub mod search;
 mod slopes;
+mod starts;
 
 pub use asked::Asked;
 
@@ -46,6 +49,35 @@ pub struct Fitted {
     pub notes: Vec<String>,
 }
 
+/// Searches for the keys whose device comes near the cells, and their values. The last of what is
+/// returned is how often the cells were run.
+pub fn search_keys(
+    model: &Model,
+    cells: &[Cell],
+    asked: &Asked,
+    label: &str,
+    begin: Stages<'_>,
+) -> Result<(Keys, Point, usize)> {
+    let (mut keys, evaluations) = (Keys::new(model, cells, &asked.keys)?, asked.evaluations);
+    let mut taken = AtomicUsize::new(0);
+    let done = begin(label, "sets of runs", evaluations as u64);
+    // Keys that a user names are fitted, whatever the cells tell.
+    if asked.keys.is_empty() {
+        let search = Search { model, cells, keys: &keys, evaluations, taken };
+        let told = search.told()?;
+        taken = search.taken;
+        keys.keep(&model.device(&cells[0])?, &told);
+    }
+    let search = Search { model, cells, keys: &keys, evaluations, taken };
+    let point = search.best(&*done)?;
+    drop(done);
+    let done = begin(&format!("{label}, last steps"), "steps", STEPS as u64);
+    let point = keys.settled(search.polish(point, &*done)?);
+    drop(done);
+    let taken = search.taken.into_inner();
+    Ok((keys, point, taken))
+}
+
 /// Fits keys to the training cells, and runs the held-out ones. `label` is what stages are called.
 pub fn fit(
     model: &Model,
@@ -55,16 +87,7 @@ pub fn fit(
     label: &str,
     begin: Stages<'_>,
 ) -> Result<Fitted> {
-    let (keys, evaluations) = (Keys::new(model, training, &asked.keys)?, asked.evaluations);
-    let (cells, taken) = (training, AtomicUsize::new(0));
-    let search = Search { model, cells, keys: &keys, evaluations, taken };
-    let done = begin(label, "sets of runs", evaluations as u64);
-    let point = search.best(&*done)?;
-    drop(done);
-    let done = begin(&format!("{label}, last steps"), "steps", STEPS as u64);
-    let point = search.polish(point, &*done)?;
-    drop(done);
-    let evaluations = search.taken.into_inner();
+    let (keys, point, evaluations) = search_keys(model, training, asked, label, begin)?;
     let settings = keys.settings_of_file(&point);
     let count = (training.len() + held_out.len()) as u64;
     let done = begin(&format!("{label}, the device found"), "cells", count);

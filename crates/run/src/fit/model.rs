@@ -11,7 +11,7 @@ use flashyard_core::quantity::Ppm;
 use flashyard_core::request::RequestOp;
 use flashyard_core::units::{Span, Time};
 use flashyard_sim::config::Sections;
-use flashyard_sim::config::{DeviceKeys, InitialState, MapStore};
+use flashyard_sim::config::{DeviceKeys, InitialBuffer, InitialState, MapStore};
 use flashyard_sim::observe::{Observer, RequestDone, Shared};
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::report::Report;
@@ -56,6 +56,10 @@ const SMALL_BLOCKS: u64 = 200;
 /// several times those outstanding. Assumed.
 const WARM_UP_SHARE: u64 = 4;
 const WARM_UP_ROUNDS: f64 = 8.0;
+
+/// Bytes of requests of which a run has all that are asked for. Larger ones are fewer, in
+/// proportion.
+const FREE_BYTES: f64 = 16_384.0;
 
 /// The key of the spare space.
 const SPARE: &str = "ftl.over_provisioning_percent";
@@ -102,7 +106,8 @@ impl Model {
     }
 
     /// The same of the device as its file has it, one cell after the other, since it may be large.
-    /// A device that does not fit into the memory is the small one, which a note tells.
+    /// Cells of reads run a small device where the whole one takes long to build. A device that
+    /// does not fit into the memory is the small one, which a note tells.
     pub fn figures_of_file(
         &self,
         cells: &[Cell],
@@ -118,6 +123,8 @@ impl Model {
                 let fits = why.is_none();
                 refused = refused.take().or(why);
                 if fits { &whole } else { self }
+            } else if whole.is_built_at_once(cell, keys)? {
+                &whole
             } else {
                 self
             };
@@ -132,12 +139,34 @@ impl Model {
         Ok((figures, note))
     }
 
+    /// The figures of the device as it is named: whole where it is built at once, otherwise of a
+    /// small one.
+    pub fn figures_of_device(
+        &self,
+        cells: &[Cell],
+        tell: impl Fn() + Sync,
+    ) -> Result<Vec<Vec<f64>>> {
+        let whole = Self { is_small: false, ..self.clone() };
+        let run = |cell: &Cell| {
+            let is_whole = whole.is_built_at_once(cell, &[])?;
+            let figures = if is_whole { &whole } else { self }.run(cell, &[]);
+            tell();
+            figures
+        };
+        cells.par_iter().map(run).collect()
+    }
+
+    /// Whether the whole device has so few mapping units that it is built at once.
+    fn is_built_at_once(&self, cell: &Cell, keys: &[Setting]) -> Result<bool> {
+        Ok(u64::from(self.inputs(cell, keys)?.settings()?.exported_units) <= SMALL_UNITS)
+    }
+
     fn run(&self, cell: &Cell, keys: &[Setting]) -> Result<Vec<f64>> {
         let inputs = self.inputs(cell, keys)?;
         let settings = inputs.settings()?;
         inputs.need(&settings, false).check()?;
         let rates = Shared::new(Rates::default());
-        let warm_up = warm_up(cell, self.requests)?;
+        let warm_up = warm_up(cell, self.requests_of(cell)?)?;
         let observer = Behind { warm_up, rates: rates.clone() };
         let observer = (warm_up > 0).then(|| Box::new(observer) as Box<dyn Observer>);
         let observers = observer.into_iter().collect();
@@ -157,14 +186,22 @@ impl Model {
         Self { requests: (self.requests / share).max(1), ..self.clone() }
     }
 
-    /// The device of a cell before the fit.
+    /// The device of a cell before the fit, whole.
     pub fn device(&self, cell: &Cell) -> Result<Plan> {
-        self.inputs(cell, &[])
+        Self { is_small: false, ..self.clone() }.inputs(cell, &[])
+    }
+
+    /// Requests of the run of a cell: fewer of large ones, which are as many units.
+    fn requests_of(&self, cell: &Cell) -> Result<u64> {
+        let bytes = cell.number("block_bytes")?.unwrap_or(FREE_BYTES).max(FREE_BYTES);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+        Ok(((self.requests as f64 * FREE_BYTES / bytes) as u64).max(1))
     }
 
     fn inputs(&self, cell: &Cell, keys: &[Setting]) -> Result<Plan> {
-        let warm_up = warm_up(cell, self.requests)?;
-        let plan = plan(cell, self.requests + warm_up)?;
+        let requests = self.requests_of(cell)?;
+        let warm_up = warm_up(cell, requests)?;
+        let plan = plan(cell, requests + warm_up)?;
         let mut set = vec![
             ("the state of a cell", format!("state.initial={}", default_state(cell))),
             ("a warm-up", format!("metrics.skip_requests={warm_up}")),
@@ -174,6 +211,8 @@ impl Model {
         let own = cell.ran.iter().filter(|(column, _)| column.contains('.'));
         set.extend(own.map(|(key, value)| (cell.place.as_str(), format!("{key}={value}"))));
         if let Some(state) = cell.get("state") {
+            // As the field calls it.
+            let state = if state == "sequential" { "full" } else { state };
             set.push((cell.place.as_str(), format!("state.initial={state}")));
         }
         let from = match &self.text {
@@ -191,6 +230,15 @@ impl Model {
             let share = (1.0 + spare) * self.largest_gib / gib - 1.0;
             set.push((cell.place.as_str(), format!("{SPARE}={:.4}", 100.0 * share)));
             inputs = load(&set)?;
+        }
+        let device = &mut inputs.sections.device;
+        if writes(cell)
+            && device.state.initial == InitialState::Full
+            && device.buffer.bytes > 0
+            && device.buffer.initial == InitialBuffer::Auto
+        {
+            // Those who measure let writes run until a write buffer is full.
+            device.buffer.initial = InitialBuffer::Dirty;
         }
         if self.is_small {
             shrink(&mut inputs.sections.device, writes(cell));
@@ -213,6 +261,10 @@ fn shrink(keys: &mut DeviceKeys, writes: bool) {
     }
     if keys.state.initial == InitialState::Fresh {
         return;
+    }
+    if keys.state.initial == InitialState::Full {
+        // A drive that was written in order has more free blocks than a cell writes.
+        keys.ftl.over_provisioning_percent = Ppm::ALL;
     }
     let page = geometry.page_bytes;
     let units_per_page = match keys.ftl.mapping_unit_bytes {

@@ -41,7 +41,7 @@ pub struct Slopes {
 /// Finds the slopes of all figures that count, by moving each key up and down.
 pub fn slopes(model: &Model, cells: &[Cell], keys: &Keys, at: &Point) -> Result<Slopes> {
     let free: Vec<usize> =
-        (0..at.len()).filter(|&place| !keys.parameters[place].is_count).collect();
+        (0..at.len()).filter(|&place| !keys.parameters[place].is_discrete()).collect();
     let here = model.figures(cells, &keys.settings(at))?;
     let all: Vec<_> = pairs(cells, &here).collect();
     let usable = |weight: f64, value: f64| weight > 0.0 && value.is_finite() && value > 0.0;

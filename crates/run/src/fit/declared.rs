@@ -1,0 +1,174 @@
+//! The keys that are fitted unless the user names others, and which cells tell of them.
+
+use super::cells::{Cell, Class, What};
+use crate::plan::Plan;
+use anyhow::Result;
+use flashyard_core::key::Value;
+use flashyard_sim::config::Sections;
+
+/// Which cells may tell something about a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// Any cell.
+    All,
+    /// Cells with reads.
+    Reads,
+    /// Cells of more than one size.
+    Units,
+    /// Cells with reads of more than one size, on a device whose pages have several units.
+    Sizes,
+    /// Cells with reads, where cells of the device have several bits.
+    PageTypes,
+    /// Cells with reads, where operations of the device may cover several planes.
+    Planes,
+    /// Cells with writes.
+    Writes,
+    /// Cells with writes, where the device has a write buffer.
+    Buffered,
+    /// Cells with write amplification.
+    Amplification,
+}
+
+/// A key, its bounds, and what is known of it before.
+pub(super) struct Declared {
+    pub(super) key: &'static str,
+    pub(super) low: &'static str,
+    pub(super) high: &'static str,
+    pub(super) told: Told,
+    /// The standard deviation of its logarithm around the value that the device has; 0 for keys
+    /// that count or choose. Assumed: 0.3 where standards leave few values, 0.5 where parts of one
+    /// time differ, 1 where makers choose.
+    pub(super) deviation: f64,
+    /// The key turns a mechanism on, which is off in most devices: which of its bounds stands for
+    /// that.
+    pub(super) off: Off,
+}
+
+/// Where a mechanism is off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Off {
+    /// It always works.
+    Never,
+    /// At the lower bound: it hardly does anything.
+    Low,
+    /// At the upper bound: it hardly ever comes.
+    High,
+}
+
+/// Keys that do nothing where another one is off, and that one: the cells tell either both or none.
+pub(super) const COMPANIONS: [(&str, &str); 2] = [
+    ("nand.read_early_us", "nand.read_early_percent"),
+    ("firmware.stall_us", "firmware.stall_units"),
+];
+
+const fn declared(
+    key: &'static str,
+    (low, high): (&'static str, &'static str),
+    told: Told,
+    deviation: f64,
+) -> Declared {
+    Declared { key, low, high, told, deviation, off: Off::Never }
+}
+
+/// A key of a mechanism that is off unless cells ask for it.
+const fn mechanism(
+    key: &'static str,
+    (low, high): (&'static str, &'static str),
+    told: Told,
+    off: Off,
+) -> Declared {
+    Declared { key, low, high, told, deviation: 2.0, off }
+}
+
+/// The keys.
+pub(super) const DECLARED: &[Declared] = &[
+    declared("geometry.ways", ("1", "16"), Told::Reads, 0.0),
+    declared("geometry.dies_per_way", ("1", "8"), Told::Reads, 0.0),
+    declared("geometry.planes", ("1", "8"), Told::Planes, 0.0),
+    declared("geometry.page_bytes", ("4096", "16384"), Told::Sizes, 0.0),
+    declared("nand.multi_plane", ("same_page", "any"), Told::Planes, 0.0),
+    declared("nand.cache_read", ("false", "true"), Told::Reads, 0.0),
+    declared("nand.read_us", ("10", "400"), Told::Reads, 0.5),
+    declared("nand.read_2_us", ("10", "400"), Told::PageTypes, 0.5),
+    declared("nand.read_part_us", ("5", "400"), Told::Sizes, 0.5),
+    declared("nand.spread_percent", ("1", "400"), Told::All, 1.0),
+    declared("channel.ps_per_byte", ("200", "10000"), Told::All, 0.5),
+    declared("interface.link_ps_per_byte", ("60", "2000"), Told::All, 0.3),
+    declared("interface.link_latency_ns", ("200", "50000"), Told::All, 1.0),
+    declared("firmware.read_ns", ("200", "100000"), Told::Reads, 1.0),
+    declared("firmware.write_ns", ("200", "100000"), Told::Writes, 1.0),
+    declared("firmware.unit_ns", ("1", "20000"), Told::Units, 1.0),
+    declared("firmware.spread_percent", ("1", "100"), Told::All, 1.0),
+    declared("nand.program_us", ("50", "5000"), Told::Writes, 0.5),
+    declared("buffer.bytes", ("1048576", "268435456"), Told::Buffered, 1.0),
+    declared("buffer.ps_per_byte", ("1", "1000"), Told::Buffered, 0.5),
+    mechanism("nand.read_early_percent", ("0.1", "60"), Told::Reads, Off::Low),
+    declared("nand.read_early_us", ("1", "60"), Told::Reads, 1.0),
+    mechanism("firmware.write_tail_ns", ("10", "20000"), Told::Writes, Off::Low),
+    mechanism("buffer.release_us", ("10", "20000"), Told::Buffered, Off::Low),
+    mechanism("firmware.stall_units", ("1000", "1000000"), Told::Writes, Off::High),
+    declared("firmware.stall_us", ("20", "5000"), Told::Writes, 1.0),
+    declared("ftl.over_provisioning_percent", ("2", "200"), Told::Amplification, 0.5),
+];
+
+/// Keys that count parts of a device: powers of two are tried.
+pub(super) const COUNTS: [&str; 7] = [
+    "geometry.channels",
+    "geometry.ways",
+    "geometry.dies_per_way",
+    "geometry.planes",
+    "geometry.page_bytes",
+    "firmware.cores",
+    "nand.bits_per_cell",
+];
+
+/// Whether the kinds of cells tell of a key. That a figure of theirs depends on it is not said.
+pub(super) fn is_told(told: Told, cells: &[Cell], device: &Plan) -> Result<bool> {
+    let has = |class, what| cells.iter().any(|cell| cell.value(class, what).is_some());
+    let has = |class| has(class, What::Mean) || has(class, What::P50);
+    let number = |key: &str| stored(device, key).unwrap_or(0);
+    Ok(match told {
+        Told::All => true,
+        Told::Reads => has(Class::Read),
+        Told::PageTypes => has(Class::Read) && number("nand.bits_per_cell") > 1,
+        Told::Planes => {
+            let words = device.shown("nand.multi_plane");
+            has(Class::Read) && number("geometry.planes") > 1 && words.as_deref() != Some("none")
+        }
+        Told::Writes => has(Class::Write),
+        Told::Buffered => has(Class::Write) && number("buffer.bytes") > 0,
+        Told::Amplification => {
+            cells.iter().any(|cell| cell.value(Class::Write, What::Amplification).is_some())
+        }
+        Told::Units => sizes(cells, &[Class::Read, Class::Write])?.len() > 1,
+        Told::Sizes => {
+            let (page, unit) = (number("geometry.page_bytes"), number("ftl.mapping_unit_bytes"));
+            unit > 0 && unit < page && sizes(cells, &[Class::Read])?.len() > 1
+        }
+    })
+}
+
+/// The sizes of requests of these classes, ascending.
+fn sizes(cells: &[Cell], classes: &[Class]) -> Result<Vec<f64>> {
+    let mut sizes = Vec::new();
+    let has = |cell: &&Cell| classes.iter().any(|class| cell.value(*class, What::Mean).is_some());
+    for cell in cells.iter().filter(has) {
+        sizes.extend(cell.number("block_bytes")?);
+    }
+    sizes.sort_by(f64::total_cmp);
+    sizes.dedup();
+    Ok(sizes)
+}
+
+/// The stored value of a key of the device; of words the place in their list.
+pub(super) fn stored(device: &Plan, path: &str) -> Option<u64> {
+    if path == "channel.ps_per_byte" {
+        return Some(device.sections.device.channel.resolved().ps_per_byte);
+    }
+    let (section, key) = path.rsplit_once('.')?;
+    Some(match device.sections.get(section, key)? {
+        Value::Number(value) => value,
+        Value::Bool(is) => u64::from(is),
+        Value::Choice(place) => place as u64,
+    })
+}
