@@ -262,7 +262,8 @@ impl Lanes {
     }
 
     /// The host issues a request of a stream, with its ticket.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "once a request; a call costs as much")]
+    #[inline(always)]
     pub(super) fn issue(&mut self, lane: usize, now: Time) {
         let state = &mut self.streams[lane];
         if state.keys.pacing == Pacing::Think {

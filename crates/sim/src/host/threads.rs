@@ -59,6 +59,7 @@ impl Threads {
     }
 
     /// A request of a stream is to be submitted.
+    #[cold]
     pub(super) fn submit(&mut self, handle: RequestId, lane: usize, now: Time) {
         let thread = self.of(lane);
         self.each[thread].submissions.push_back((handle, now));
@@ -66,6 +67,7 @@ impl Threads {
     }
 
     /// The answer of a request of a stream is to be reaped.
+    #[cold]
     pub(super) fn reap(&mut self, handle: RequestId, lane: usize, now: Time) {
         let thread = self.of(lane);
         self.each[thread].answers.push_back((handle, now));
@@ -74,6 +76,7 @@ impl Threads {
 
     /// Threads that do nothing begin what waits for them. [`Timer::Submitted`] and
     /// [`Timer::Reaped`] say when it is done.
+    #[cold]
     pub(super) fn go_on(&mut self, now: Time, timers: &mut Timers) {
         // The lowest one last.
         self.waiting.sort_unstable_by(|a, b| b.cmp(a));

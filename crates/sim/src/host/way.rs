@@ -120,6 +120,11 @@ impl Host {
     /// the firmware holds it; [`Timer::Served`] or [`Timer::Enter`] then says when that is over.
     #[inline]
     fn takes_core(&mut self, handle: RequestId, now: Time) -> bool {
+        self.firmware.is_some() && self.asks_core(handle, now)
+    }
+
+    /// The same on a device with cores.
+    fn asks_core(&mut self, handle: RequestId, now: Time) -> bool {
         if let Some(until) = self.held_until(handle, now) {
             self.firmware.as_mut().expect("it stalls").hold(handle, now);
             self.timers.set(until, Timer::Enter(handle));
