@@ -93,6 +93,11 @@ pub(super) fn check(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
         "set nand.program_order = \"sequential\"",
     );
     refuse(
+        keys.gc.start == GcStart::Needed,
+        "garbage collection that waits for a write leaves no blocks to fold into",
+        "set gc.start = \"early\"",
+    );
+    refuse(
         keys.gc.erase_after_map || keys.gc.map_reserve == MapReserve::AsData,
         "it would fold into a reserve that map pages may use up",
         "set gc.erase_after_map = false and gc.map_reserve = \"half\"",

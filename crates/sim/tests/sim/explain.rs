@@ -341,8 +341,15 @@ fn parts_of_random_requests_add_up() {
         assert_eq!(report.latency_parts_ns["read"], by_op[READ as usize], "seed {seed}");
         assert_eq!(report.latency_parts_ns["write"], by_op[WRITE as usize], "seed {seed}");
     }
-    let absent =
-        [Part::Link, Part::Firmware, Part::Buffer, Part::DieErase, Part::Retry, Part::Status];
+    let absent = [
+        Part::Link,
+        Part::Firmware,
+        Part::Buffer,
+        Part::DieErase,
+        Part::DieFold,
+        Part::Retry,
+        Part::Status,
+    ];
     for part in Part::ALL {
         assert_eq!(sums.get(part) == 0, absent.contains(&part), "{}: {sums:?}", part.name());
     }

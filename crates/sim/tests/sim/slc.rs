@@ -280,10 +280,11 @@ fn a_cache_that_is_off_changes_nothing() {
 /// What a cache does not go with is refused, with a remedy.
 #[test]
 fn contradictions_are_refused() {
-    let cases: [(&[&str], &str); 5] = [
+    let cases: [(&[&str], &str); 6] = [
         (&["nand.bits_per_cell=1"], "one bit a cell anyway"),
         (&["nand.bits_per_cell=2", "ftl.scheme=none", "map.store=resident"], "only a page map"),
         (&["nand.bits_per_cell=2", "nand.program_order=any"], "one page after the other"),
+        (&["nand.bits_per_cell=2", "gc.start=needed"], "leaves no blocks to fold into"),
         (&["nand.bits_per_cell=2", "gc.erase_after_map=true"], "fold into a reserve"),
         (&["nand.bits_per_cell=2", "slc.static_percent=50"], "leave no room to write"),
     ];

@@ -398,6 +398,7 @@ fn with_cells(random: &mut Random, of: &Settings) -> Settings {
     keys.geometry.pages_per_block = keys.geometry.pages_per_block.next_multiple_of(bits);
     (keys.gc.erase_after_map, keys.gc.map_reserve) = (false, MapReserve::Half);
     keys.gc.copyback &= !keys.nand.one_shot;
+    keys.gc.start = GcStart::Early;
     keys.slc.static_percent = Ppm::from_percent(random.pick(&[0, 3, 10]));
     let shares = if keys.slc.is_on() { &[0, 30, 100][..] } else { &[10, 50, 100] };
     keys.slc.dynamic_percent = Ppm::from_percent(random.pick(shares));
