@@ -22,7 +22,7 @@
 /**
  * How many parts a latency has.
  */
-#define FY_PARTS 18
+#define FY_PARTS 19
 
 /**
  * What became of a call.

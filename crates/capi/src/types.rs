@@ -10,7 +10,7 @@ pub const FY_NEVER: u64 = u64::MAX;
 pub const FY_NO_PLACEMENT: u16 = u16::MAX;
 
 /// How many parts a latency has.
-pub const FY_PARTS: usize = 18;
+pub const FY_PARTS: usize = 19;
 
 /// What became of a call.
 #[repr(i32)]

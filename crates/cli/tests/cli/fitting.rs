@@ -234,8 +234,8 @@ fn named_devices_run_anyones_measurements() {
     assert!(text(&folder, "page/BOARD.md").contains("(board-nvme-b.svg)"));
     assert!(text(&folder, "page/board-nvme-b.svg").starts_with("<svg"));
     folder.write("mine/nvme-b.csv", "drive,queue_depth,mean_us\nsome drive,1,60\n");
-    let board = folder.run(&args[..5]);
-    assert!(board.text().contains("samsung-980-pro") && board.text().contains("zn540"));
+    let board = folder.run(&args[..5]).text();
+    assert!(board.contains("samsung-980-pro") && board.contains("zn540"));
 }
 
 /// docs/BOARD.md says of devices with names what the command prints now.
