@@ -75,9 +75,7 @@ class Plan:
     def keys(self, of_workload: bool) -> list[tuple[str, str, str, str, str, str]]: ...
     def run(
         self,
-        requests: bool,
-        commands: bool,
-        cuts: int,
+        tables: tuple[bool, bool, int],
         check: bool,
         command: Sequence[str],
         progress: Optional[_Progress],

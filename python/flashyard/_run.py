@@ -281,7 +281,7 @@ def run(
     )
     with _progress(progress, f"{what.name} on {on.name}") as told:
         command = _command(on, what, seed, cuts)
-        outcome = plan.run(log, commands, cuts, check, command, told)
+        outcome = plan.run((log, commands, cuts), check, command, told)
     used = (1 if seed is None else seed) if plan.has_seed else None
     return Result(outcome, on, what, used)
 

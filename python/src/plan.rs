@@ -117,18 +117,17 @@ impl Plan {
         rows(device, Some(&device.defaults()), |section| device.has_section(section))
     }
 
-    /// Runs it. `requests` and `commands` say whether these logs are kept, `cuts` how many power
-    /// cuts are looked at; `command` are the arguments of `flashyard` that do the same, for the provenance.
+    /// Runs it. The tables are whether the logs of requests and of commands are kept, and how many
+    /// power cuts are looked at; `command` are the arguments of `flashyard` that do the same, for the provenance.
     fn run(
         &self,
         py: Python<'_>,
-        requests: bool,
-        commands: bool,
-        cuts: u32,
+        tables: (bool, bool, u32),
         check: bool,
         command: Vec<String>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Outcome> {
+        let (requests, commands, cuts) = tables;
         let mut observers: Vec<Box<dyn Observer>> = Vec::new();
         let requests = requests.then(|| log(logs::requests(), &mut observers));
         let commands = commands.then(|| log(logs::commands(), &mut observers));

@@ -36,11 +36,15 @@ fn one(args: &FitArgs, own: &OwnParts) -> Result<()> {
     }
     let Chosen { training, held_out, notes } =
         choose(&args.measurements, args.drive.as_deref(), &args.hold_out, "--")?;
-    notes.iter().for_each(|note| remark(note));
+    for note in &notes {
+        remark(note);
+    }
     let asked = args.search.asked(20_000, 1_200);
     let model = Model::new(own.clone(), DeviceFrom::Named(&args.device), &asked, &training)?;
     let fitted = fit(&model, &training, &held_out, &asked, "fitting", &stage)?;
-    fitted.notes.iter().for_each(|note| remark(note));
+    for note in &fitted.notes {
+        remark(note);
+    }
     let progress = Progress::one("slopes of the keys");
     let known = identify(&model, &training, &fitted.keys, &fitted.point)?;
     drop(progress);

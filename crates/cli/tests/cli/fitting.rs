@@ -4,6 +4,7 @@
 use crate::schema::Schema;
 use crate::support::{Folder, repository_file};
 use serde_json::Value;
+use std::path::Path;
 
 /// A drive that is no preset: what it "measures" is a run of it.
 const DRIVE: [&str; 4] = [
@@ -251,7 +252,8 @@ fn the_page_of_the_board_is_that_of_the_presets() {
     };
     let (page, file) = (text(&folder, "BOARD.md"), repository_file("docs/BOARD.md"));
     assert!(part(&page) == part(&file), "docs/BOARD.md is out of date: {}", part(&page));
-    for name in part(&page).split(['(', ')']).filter(|name| name.ends_with(".svg")) {
+    let is_plot = |name: &&str| Path::new(name).extension().is_some_and(|kind| kind == "svg");
+    for name in part(&page).split(['(', ')']).filter(is_plot) {
         let drawn = text(&folder, name);
         assert!(drawn == repository_file(&format!("docs/{name}")), "docs/{name} is out of date");
     }

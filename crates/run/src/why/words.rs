@@ -158,10 +158,11 @@ impl Words<'_> {
                 let spare = self.0.spare_target() as f64 / block;
                 format!(", which is paced to keep {spare} blocks of a plane spare")
             }
-            Reason::Job(Trigger::Idle) => ", which began while the device was idle".to_string(),
+            Reason::Job(Trigger::Idle | Trigger::FoldIdle) => {
+                ", which began while the device was idle".to_string()
+            }
             Reason::Job(Trigger::Wear) => ", which level wear".to_string(),
             Reason::Job(Trigger::Upkeep) => ", which upkeep asked for".to_string(),
-            Reason::Job(Trigger::FoldIdle) => ", which began while the device was idle".to_string(),
             Reason::Job(Trigger::FoldForWrite) => {
                 ", which began when a write found no room in the SLC cache".to_string()
             }

@@ -8,10 +8,11 @@ use crate::generators::devices::{Family, case};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_sim::config::Settings;
-use flashyard_sim::device::{Device, SimError};
+use flashyard_sim::device::{Device, PhaseKeys, SimError};
 use flashyard_sim::observe::{CommandDone, RequestDone};
 use flashyard_sim::parts::blocks::SlcCache;
 use flashyard_sim::report::Report;
+use flashyard_sim::stream::{Stream, StreamKeys};
 use std::convert::Infallible;
 
 /// Times of the array and of a page on the channel, in nanoseconds.
@@ -57,6 +58,11 @@ fn writes(from: u64, count: u64) -> Vec<Request> {
     (from..from + count).map(|lpn| request(0, RequestOp::Write, lpn, 1)).collect()
 }
 
+/// The place of the last of so many requests.
+fn place(count: u64) -> usize {
+    usize::try_from(count - 1).expect("few requests")
+}
+
 /// When each request was answered, in nanoseconds.
 fn ends(done: &[RequestDone]) -> Vec<u64> {
     done.iter().map(|done| done.completion.as_ns()).collect()
@@ -83,8 +89,8 @@ fn a_static_cache_takes_what_its_blocks_hold() {
         let held = blocks * SLC_BLOCK;
         assert_eq!(before_the_cliff(&run.requests), held, "{percent} %");
         let ends = ends(&run.requests);
-        assert_eq!(ends[held as usize - 1], held * (SLC_PROGRAM + TRANSFER), "time to the cliff");
-        let behind = ends[199] - ends[held as usize - 1];
+        assert_eq!(ends[place(held)], held * (SLC_PROGRAM + TRANSFER), "time to the cliff");
+        let behind = ends[199] - ends[place(held)];
         assert_eq!(behind, (200 - held) * (PROGRAM + TRANSFER), "the direct rate");
         let slc = report.slc.expect("a cache");
         assert_eq!((slc.cached_pages, slc.direct_pages, slc.folds), (held, 200 - held, 0));
@@ -129,11 +135,11 @@ fn writes_that_wait_go_at_the_rate_of_folding() {
     let (report, run) = record(&settings, &[], &writes(0, held + rounds * SLC_BLOCK));
     let ends = ends(&run.requests);
     let program = SLC_PROGRAM + TRANSFER;
-    assert_eq!(ends[held as usize - 1], held * program, "time to the cliff");
+    assert_eq!(ends[place(held)], held * program, "time to the cliff");
     let copy = SLC_READ + TRANSFER + PROGRAM + TRANSFER;
     let round = SLC_BLOCK * (program + copy) + SLC_ERASE;
     let last = ends.last().unwrap();
-    assert_eq!(last - ends[held as usize - 1], rounds * round, "the rate of folding");
+    assert_eq!(last - ends[place(held)], rounds * round, "the rate of folding");
     let slc = report.slc.expect("a cache");
     assert_eq!((slc.direct_pages, slc.folds, slc.folded_units), (0, rounds, rounds * SLC_BLOCK));
     assert_eq!(pages(&report, "programs", "fold"), rounds * SLC_BLOCK);
@@ -254,10 +260,10 @@ fn one_shot_programs_are_of_pages_in_the_cache() {
     let (report, run) = record(&settings, &[], &writes(0, 60));
     let held = 4 * SLC_BLOCK;
     let ends = ends(&run.requests);
-    assert_eq!(ends[held as usize - 1], held * (SLC_PROGRAM + TRANSFER));
+    assert_eq!(ends[place(held)], held * (SLC_PROGRAM + TRANSFER));
     // 28 others, three at a time, of which the last program has one.
     let programs = (60 - held).div_ceil(3);
-    assert_eq!(ends[59] - ends[held as usize - 1], programs * (PROGRAM + 3 * TRANSFER));
+    assert_eq!(ends[59] - ends[place(held)], programs * (PROGRAM + 3 * TRANSFER));
     let slc = report.slc.expect("a cache");
     assert_eq!((slc.cached_pages, slc.direct_pages), (held, 3 * programs));
     assert_eq!(report.flash.padded_units, 3 * programs - (60 - held));
@@ -326,10 +332,10 @@ fn a_saved_cache_goes_on() {
         let settings = device(&[&keys[..], &["slc.fold_idle_us=2000"]].concat());
         let run = |device: &mut Device, requests: &[Request]| {
             let mut requests = requests.iter().copied();
-            let stream = crate::common::phases::stream(Default::default(), &[]);
+            let stream = crate::common::phases::stream(StreamKeys::default(), &[]);
             let source = Box::new(move || Ok::<_, Infallible>(requests.next()));
-            let streams = vec![flashyard_sim::stream::Stream { source, ..stream }];
-            device.run_phase(&Default::default(), streams).expect("it fits");
+            let streams = vec![Stream { source, ..stream }];
+            device.run_phase(&PhaseKeys::default(), streams).expect("it fits");
         };
         let (first, second) = (writes(0, 45), writes(20, 300));
         let mut whole = Device::new(&settings);
@@ -340,8 +346,8 @@ fn a_saved_cache_goes_on() {
         again.check();
         run(&mut whole, &second);
         run(&mut again, &second);
-        let reports = [whole, again].map(|device| format!("{:?}", device.finish().unwrap()));
-        assert_eq!(reports[0], reports[1], "{keys:?}");
+        let report = |device: Device| format!("{:?}", device.finish().unwrap());
+        assert_eq!(report(whole), report(again), "{keys:?}");
     }
 }
 

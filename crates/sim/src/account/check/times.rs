@@ -110,10 +110,12 @@ impl TimeAccount {
             Op::Program => (slc.program_us, keys.program_us, keys.program_max_us),
             Op::Erase => (slc.erase_us.or(keys.erase_us), keys.erase_us, keys.erase_max_us),
         };
-        let ratio = most.as_ns() as f64 / usual.as_ns().max(1) as f64;
         let spread = keys.spread_percent.of(typical.as_ns());
-        let tail = Span::from_ns(typical.as_ns() * (ratio * 1e6).ceil() as u64 / 1_000_000);
-        (typical, (typical + Span::from_ns(spread)).max(tail))
+        let tail = u128::from(typical.as_ns()) * u128::from(most.as_ns());
+        let tail = tail.div_ceil(u128::from(usual.as_ns().max(1)));
+        let tail = Span::from_ns(u64::try_from(tail).expect("times have 33 bits"));
+        let least = if op == Op::Read { keys.shortened(typical) } else { typical };
+        (least, (typical + Span::from_ns(spread)).max(tail))
     }
 
     /// The longest time in which a page is sensed again that takes so long.
