@@ -102,7 +102,9 @@ impl Found {
         let over = left.partition_point(|(when, _)| *when <= at);
         let (over, rest) = left.split_at(over);
         *left = rest;
-        over.iter().for_each(|(_, event)| self.apply(settings, event, keeps));
+        for (_, event) in over {
+            self.apply(settings, event, keeps);
+        }
     }
 
     fn apply(&mut self, settings: &Settings, event: &Event, keeps: bool) {
