@@ -29,7 +29,7 @@ pub const DEVICES: &[(&str, &str)] = &[
     ("drive-slc", include_str!("../devices/drive-slc.toml")),
     ("drive-tgn", include_str!("../devices/drive-tgn.toml")),
     ("wd1600bekt", include_str!("../devices/wd1600bekt.toml")),
-    ("samsung-980-pro", include_str!("../devices/samsung-980-pro.toml")),
+    ("nvme-client", include_str!("../devices/nvme-client.toml")),
     ("pm9a3", include_str!("../devices/pm9a3.toml")),
     ("pe8110", include_str!("../devices/pe8110.toml")),
     ("micron-7450-pro", include_str!("../devices/micron-7450-pro.toml")),

@@ -74,7 +74,7 @@ fn presets_have_the_size_of_their_name() {
         ("nvme-tlc", 1_000.0),
         ("nvme-enterprise", 8_000.0),
         ("nvme-qlc", 2_000.0),
-        ("samsung-980-pro", 1_000.0),
+        ("nvme-client", 1_000.0),
         ("pm9a3", 960.0),
         ("pe8110", 960.0),
         ("micron-7450-pro", 960.0),
@@ -189,7 +189,7 @@ const PRODUCTS: [(&str, Bands); 8] = [
         ],
     ),
     (
-        "samsung-980-pro",
+        "nvme-client",
         [
             (Reads(1), 16_400.0, 24_200.0),
             (Reads(256), 302_000.0, 1_100_000.0),
