@@ -89,8 +89,8 @@ fn keys_that_made_the_measurements_are_found_again() {
     assert!((us - key("nand.read_us")).abs() < 1e-9, "{us}");
 }
 
-/// Reads, and writes in the states that the cells name: what a fit says of them are runs of the file
-/// that it writes, of its whole device.
+/// Reads, and writes in the states that the cells name: what a fit says of them are runs of the
+/// whole device of the file that it writes.
 #[test]
 fn what_is_modelled_is_what_the_file_does() {
     let folder = Folder::new();

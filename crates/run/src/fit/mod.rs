@@ -64,7 +64,7 @@ pub fn search_keys(
     // Keys that a user names are fitted, whatever the cells tell.
     if asked.keys.is_empty() {
         let search = Search { model, cells, keys: &keys, evaluations, taken };
-        let told = search.told()?;
+        let told = search.told();
         taken = search.taken;
         keys.keep(&model.device(&cells[0])?, &told);
     }

@@ -100,7 +100,7 @@ impl Search<'_> {
 
     /// Which keys the cells tell, in the order of the keys: those that move figures from one of the
     /// starts at least, and those that count or choose.
-    pub fn told(&self) -> Result<Vec<bool>> {
+    pub fn told(&self) -> Vec<bool> {
         let model = self.model.shorter(ROUNDS[0].share);
         let figures = |point: &Point| {
             self.taken.fetch_add(1, Ordering::Relaxed);
@@ -109,7 +109,7 @@ impl Search<'_> {
         let parameters = &self.keys.parameters;
         let mut told: Vec<bool> = parameters.iter().map(Parameter::is_discrete).collect();
         for start in &self.keys.starts {
-            let here = figures(start)?;
+            let Ok(here) = figures(start) else { continue };
             for (place, parameter) in parameters.iter().enumerate() {
                 let logarithm = (start[place].max(1) as f64).ln();
                 let steps = [FACTOR.ln(), -FACTOR.ln()];
@@ -135,14 +135,17 @@ impl Search<'_> {
                 told[companion] = told[of];
             }
         }
-        Ok(told)
+        told
     }
 
     /// The best point that was found. `tell` is called once for each of the evaluations: a little
     /// more or less than that are taken.
     pub fn best(&self, tell: &(dyn Fn() + Sync)) -> Result<Point> {
-        // A device that cannot exist, or cells that it cannot run, are the user's to know.
-        self.model.figures(self.cells, &self.keys.settings(&self.keys.starts[0]))?;
+        // Devices that cannot exist, or cells that they cannot run, are the user's to know.
+        let figures = |start| self.model.figures(self.cells, &self.keys.settings(start));
+        let (first, others) = self.keys.starts.split_first().context("there is a start")?;
+        figures(first)
+            .or_else(|error| others.iter().find_map(|start| figures(start).ok()).ok_or(error))?;
         let told = AtomicUsize::new(0);
         let step = || {
             if told.fetch_add(1, Ordering::Relaxed) < self.evaluations {
@@ -207,11 +210,12 @@ impl Search<'_> {
         let mut best = (self.cost(&start, 1), start);
         let mut damping = 0.01;
         let before = self.taken.load(Ordering::Relaxed);
+        let free = self.keys.parameters.iter().filter(|one| !one.is_discrete()).count();
         for step in 0..STEPS {
             tell();
             // A quarter of what the search may take, whose runs are shorter.
             let taken = self.taken.load(Ordering::Relaxed) - before;
-            if step > 0 && taken >= self.evaluations / 4 {
+            if taken + 2 * free + 1 > self.evaluations / 4 {
                 (step + 1..STEPS).for_each(|_| tell());
                 break;
             }

@@ -52,8 +52,9 @@ pub fn slopes(model: &Model, cells: &[Cell], keys: &Keys, at: &Point) -> Result<
         if width <= 0.0 {
             continue;
         }
-        let below = model.figures(cells, &keys.settings(&low))?;
-        let above = model.figures(cells, &keys.settings(&high))?;
+        let ends = [&low, &high].map(|end| model.figures(cells, &keys.settings(end)));
+        // At the edge of what can exist there is no slope.
+        let [Ok(below), Ok(above)] = ends else { continue };
         let ends = pairs(cells, &below).zip(pairs(cells, &above)).enumerate();
         for (row, (((figure, _), below), (_, above))) in ends {
             if usable(figure.weight(), below) && usable(figure.weight(), above) {
