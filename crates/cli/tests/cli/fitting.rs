@@ -52,7 +52,7 @@ fn fit(folder: &Folder, more: &[&str]) -> Value {
         "--requests",
         "20000",
         "--evaluations",
-        "160",
+        "240",
         "--set",
         "map.store=resident",
         "--key",
@@ -170,7 +170,11 @@ fn keys_that_the_cells_cannot_tell_apart_are_named() {
         })
     };
     assert!(has(&["nand.program_us"]), "{groups:?}");
-    assert!(has(&["interface.link_latency_ns"]) || has(&["nand.read_us"]), "{groups:?}");
+    // Array and link add up: they are named, or the smaller one is known to half of it at best.
+    let keys = found["keys"].as_array().unwrap();
+    let link = keys.iter().find(|key| key["key"] == "interface.link_latency_ns").unwrap();
+    let is_vague = link["standard_error"].as_f64().is_none_or(|error| error > 0.5);
+    assert!(has(&["interface.link_latency_ns"]) || is_vague, "{groups:?} {link}");
 }
 
 #[test]
@@ -234,9 +238,9 @@ fn named_devices_run_anyones_measurements() {
     assert!(devices[0]["median_error_mean"].as_f64().unwrap() < 0.1, "{devices:?}");
     assert!(text(&folder, "page/BOARD.md").contains("(board-nvme-b.svg)"));
     assert!(text(&folder, "page/board-nvme-b.svg").starts_with("<svg"));
-    folder.write("mine/nvme-b.csv", "drive,queue_depth,mean_us\nsome drive,1,60\n");
-    let board = folder.run(&args[..5]).text();
-    assert!(board.contains("samsung-980-pro") && board.contains("zn540"));
+    folder.write("other/x.csv", "drive,queue_depth,mean_us\nsome drive,1,60\n");
+    let board = folder.run(&["board", "--against", "other", "--requests", "500"]).text();
+    assert!(board.contains("samsung-980-pro") && board.contains("zn540"), "{board}");
 }
 
 /// docs/BOARD.md says of devices with names what the command prints now.

@@ -10,9 +10,10 @@ const HEIGHT: f64 = 190.0;
 const LEFT: f64 = 44.0;
 const BOTTOM: f64 = 30.0;
 const TOP: f64 = 24.0;
-/// Panels side by side, and pixels above the first row.
+/// Panels side by side, pixels above the first row, and those that the legend takes.
 const ROW: usize = 3;
 const HEAD: f64 = 44.0;
+const LEGEND: f64 = 420.0;
 
 /// What is drawn: the figure, its colour, its name.
 const DRAWN: [(What, &str, &str); 2] =
@@ -60,7 +61,8 @@ pub(super) fn svg(title: &str, cells: &[Cell], figures: &[Vec<f64>]) -> String {
     let panels = panels(cells, figures);
     let rows = panels.len().div_ceil(ROW).max(1);
     let columns = panels.len().clamp(1, ROW);
-    let (width, height) = (WIDTH * columns as f64 + 10.0, HEAD + HEIGHT * rows as f64);
+    let width = (WIDTH * columns as f64 + 10.0).max(LEGEND);
+    let height = HEAD + HEIGHT * rows as f64;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"11\">\n\
