@@ -336,8 +336,8 @@ fn samples_at_rest_have_the_power_of_the_keys() {
 }
 
 /// Overlapping reads, writes, flushes, FUA and preflush on caches of every size and in every order,
-/// under the checker; all energy is accounted for, and a second run finds the same. Every third disk
-/// naps, and a thread of the host submits and reaps.
+/// under the checker; all energy is accounted for, and a second run finds the same. Every third
+/// disk naps, and a thread of the host submits and reaps.
 #[test]
 fn random_disks_keep_data_and_energy() {
     for seed in seeds(0..150) {
