@@ -283,7 +283,7 @@ fn loads_that_a_device_was_not_held_against_are_marked() {
     folder.write("wrong.toml", "held = [{ pattern = \"reads\" }]\n");
     let ran = folder.run(&["run", "wrong.toml"]);
     assert_eq!(ran.status, Some(2), "{ran:?}");
-    assert!(ran.stderr.contains("wrong.toml:1 held: pattern: one of"), "{ran:?}");
+    assert!(ran.stderr.contains("wrong.toml:1: held: pattern: one of"), "{ran:?}");
 }
 
 /// Dies of several planes program all of them at once under random writes: a full drive programs at

@@ -124,7 +124,7 @@ pub(super) fn page(devices: &[Modelled<'_>], fits: &[Modelled<'_>]) -> Result<St
     );
     if !devices.is_empty() {
         text += "\n## Devices with names\n\nThe loads that a device was fitted to are in `held` of \
-                 its file. Its errors there say how well a device\ncan be like the drive, not how \
+                 its file. Its errors there say how well a\ndevice can be like the drive, not how \
                  well it predicts.\n\n";
         text += &markdown(&DEVICES, &of_devices(devices));
         for one in devices {
