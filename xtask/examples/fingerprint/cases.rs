@@ -158,7 +158,10 @@ fn run_key(with: &'static [&'static str], setting: &str) -> Option<Found> {
 fn run_preset(text: &str, workload: &'static str) -> Found {
     let mut keys = DeviceKeys::default();
     let mut problems = Vec::new();
-    read_toml("preset", text, &mut keys, &["base"], &mut problems);
+    let base = DEVICES.iter().find(|(name, _)| text.contains(&format!("\nbase = \"{name}\"\n")));
+    for text in base.iter().map(|(_, base)| *base).chain([text]) {
+        read_toml("preset", text, &mut keys, &["base", "held"], &mut problems);
+    }
     assert!(problems.is_empty(), "{problems:?}");
     let settings = Settings::new(keys).unwrap_or_else(|error| panic!("{error}"));
     let capacity = settings.capacity_sectors();

@@ -21,7 +21,8 @@ fn check(folder: &Folder, line: &[&str], expected: &[&str]) {
 fn commands_presets_and_workloads_are_candidates() {
     let folder = Folder::new();
     check(&folder, &["comp"], &["compare", "completions"]);
-    check(&folder, &["run", "nvm"], &["nvme-tlc", "nvme-enterprise", "nvme-qlc"]);
+    check(&folder, &["run", "nvme-e"], &["nvme-enterprise"]);
+    check(&folder, &["run", "nvme-x"], &["nvme-xl-flash"]);
     check(&folder, &["run", "nvme-tlc", "mixed-"], &["mixed-70-30"]);
     // One name alone may be a workload.
     check(&folder, &["run", "mixed-"], &["mixed-70-30"]);
