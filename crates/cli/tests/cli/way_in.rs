@@ -282,7 +282,7 @@ fn words_of_the_field_lead_to_keys_and_names() {
         ("qd=7", "stream.depth"),
         ("cache=7", "buffer.bytes"),
         ("gc_threshold=7", "gc.soft_percent"),
-        ("slc=1", "nand.bits_per_cell"),
+        ("mlc=2", "nand.bits_per_cell"),
         ("trim=1", "pattern.trim_percent"),
         ("nand=1", "`flashyard list keys nand` lists its keys"),
     ] {
