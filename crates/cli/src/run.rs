@@ -90,8 +90,7 @@ pub(crate) fn run(args: &RunArgs, own: &OwnParts) -> Result<()> {
     if args.json {
         print(&text)?;
     } else {
-        let cuts = outcome.cuts.iter().flat_map(cuts::lines).collect::<Vec<_>>().join("\n");
-        let cuts = if cuts.is_empty() { cuts } else { format!("\n{cuts}\n") };
+        let cuts = cuts::text(outcome.cuts.as_ref());
         print(&(summary(&inputs, &outcome.report) + &cuts))?;
         outcome.provenance.changes.iter().for_each(|what| remark(&format!("workload: {what}")));
     }

@@ -13,8 +13,14 @@ use std::path::Path;
 /// Broken promises that the screen names.
 const NAMED: usize = 3;
 
+/// What the cuts of a run would lose, behind its summary; nothing without cuts.
+pub(crate) fn text(cuts: Option<&Cuts>) -> String {
+    let lines = cuts.map_or_else(Vec::new, lines);
+    if lines.is_empty() { String::new() } else { format!("\n{}\n", lines.join("\n")) }
+}
+
 /// Lines on what the cuts would lose.
-pub(crate) fn lines(cuts: &Cuts) -> Vec<String> {
+fn lines(cuts: &Cuts) -> Vec<String> {
     let losses = cuts.losses();
     let harmless = losses.harmless_share.unwrap_or_default();
     let mut said =

@@ -1,6 +1,6 @@
 //! Cuts as a table: a row a cut.
 
-use super::Cut;
+use super::found::Cut;
 use crate::table::{Cell, Field, Kind};
 
 /// The columns.

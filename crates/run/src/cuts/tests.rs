@@ -160,23 +160,25 @@ impl Found {
                 let version = self.trimmed.entry(trim.lpn).or_insert(0);
                 *version = (change.version + 1).max(*version);
             }
-            Event::Erased(erased) => {
-                let units = settings.geometry.units_per_block();
-                let first = erased.block * units;
-                let gone = self.pages.range(first..first + units).map(|(_, held)| *held);
-                let gone: Vec<(u32, u64)> = gone.collect();
-                self.pages.retain(|ppn, _| !(first..first + units).contains(ppn));
-                for (lpn, version) in gone {
-                    let newest = self.kept.get(&lpn).copied().unwrap_or(0);
-                    let is_there = self.pages.values().any(|held| *held == (lpn, newest));
-                    // What was trimmed cannot come back.
-                    if version == newest
-                        && !is_there
-                        && let Some(trim) = self.trimmed.remove(&lpn)
-                    {
-                        keep(&mut self.kept, lpn, trim);
-                    }
-                }
+            Event::Erased(erased) => self.erase(settings, erased),
+        }
+    }
+
+    /// A block is erased: what was trimmed in it cannot come back.
+    fn erase(&mut self, settings: &Settings, erased: &BlockErased) {
+        let units = settings.geometry.units_per_block();
+        let first = erased.block * units;
+        let gone = self.pages.range(first..first + units).map(|(_, held)| *held);
+        let gone: Vec<(u32, u64)> = gone.collect();
+        self.pages.retain(|ppn, _| !(first..first + units).contains(ppn));
+        for (lpn, version) in gone {
+            let newest = self.kept.get(&lpn).copied().unwrap_or(0);
+            let is_there = self.pages.values().any(|held| *held == (lpn, newest));
+            if version == newest
+                && !is_there
+                && let Some(trim) = self.trimmed.remove(&lpn)
+            {
+                self.kept.insert(lpn, trim.max(newest));
             }
         }
     }

@@ -4,8 +4,8 @@
 //! newest one whose program is over, and those that were promised to outlive a loss of power. A
 //! version is the number of the change that made it.
 
+use super::found::{Broken, Cut, Cuts, Rule};
 use super::grid::Grid;
-use super::{Broken, Cut, Cuts, Rule};
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
 use flashyard_sim::config::Settings;
