@@ -1,8 +1,10 @@
 //! The loads that a device was held against a real drive on: what `held` of a device file lists.
 //!
-//!     held = [
-//!         { pattern = "randread", block_bytes = [4096, 16384], queue_depth = [1, 64] },
-//!     ]
+//! ```toml
+//! held = [
+//!     { pattern = "randread", block_bytes = [4096, 16384], queue_depth = [1, 64] },
+//! ]
+//! ```
 
 use flashyard_sim::config::{Item, nearest};
 use toml_edit::InlineTable;
