@@ -34,6 +34,21 @@ def test_a_run_is_that_of_the_command_byte_for_byte(name: str) -> None:
     assert told.stdout.decode() == result.json
 
 
+def test_cuts_are_a_table_and_those_of_the_command() -> None:
+    workload = fy.workload("random-write", requests=500)
+    result = fy.run("nvme-tlc", workload, cuts=40)
+    assert result.cuts is not None
+    lost = [int(units) for units in result.cuts["lost_units"]]
+    assert len(lost) == 40 and max(lost) == result.report["power_cuts"]["lost_units"]["most"]
+    command = result.report["provenance"]["command"]
+    assert "--cuts=40" in command
+    told = subprocess.run(
+        [sys.executable, "-m", "flashyard", *command], capture_output=True, check=True
+    )
+    assert told.stdout.decode() == result.json
+    assert fy.run("nvme-tlc", workload).cuts is None
+
+
 def test_settings_and_seeds_are_part_of_the_command() -> None:
     device = fy.device("nvme-tlc", capacity="64GB", gc__policy="fifo")
     result = fy.run(device, fy.workload("random-write", requests=300, depth=4), seed=9)

@@ -12,6 +12,7 @@ use crate::progress::Progress;
 use crate::report::{self, block_map::BlockMap};
 use anyhow::{Context, Result};
 use flashyard_core::units::Span;
+use flashyard_run::cuts::rows::{FIELDS, row};
 use flashyard_run::error::wrong;
 use flashyard_run::logs as rows;
 use flashyard_run::meter::Runs;
@@ -162,9 +163,10 @@ fn in_folder(
     let mut files = vec![WholeFile::of(&folder.join("summary.json"), text)?];
     files.extend(series_files(folder, page.report, notes)?);
     if let Some(made) = page.cuts {
-        files.push(cuts::write(&folder.join("cuts.csv"), made)?);
-        if PARQUET.here {
-            files.push(cuts::write_parquet(&folder.join("cuts.parquet"), made, notes)?);
+        for name in ["cuts.csv", "cuts.parquet"].into_iter().take(if PARQUET.here { 2 } else { 1 })
+        {
+            let cells = made.cuts.iter().map(row);
+            files.push(log::file(&folder.join(name), &FIELDS, cells, notes)?);
         }
     }
     let results = report::run::results(page.object);

@@ -677,9 +677,9 @@ pub trait Observer: Send {
     /// The device makes a set for work of its own.
     fn own_work(&mut self, _event: &OwnWork) {}
     /// Whether it wants to know what each physical unit holds: the events from
-    /// [`Self::unit_at_start`] to [`Self::block_erased`].
+    /// [`Self::unit_at_start`] to [`Self::block_erased`]. Who follows contents does.
     fn follows_units(&self) -> bool {
-        false
+        self.follows_contents()
     }
     /// A unit that is not erased, told when the device gets the observer.
     fn unit_at_start(&mut self, _event: &UnitAtStart) {}

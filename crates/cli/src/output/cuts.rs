@@ -1,14 +1,9 @@
-//! Power cuts: on the screen, and as files.
+//! Power cuts on the screen.
 
-use super::WholeFile;
-use super::parquet::{Note, Table};
 use super::style;
 use super::text::{line, marked_line};
-use anyhow::{Context, Result};
-use flashyard_run::cuts::rows::{FIELDS, row};
 use flashyard_run::cuts::{Cuts, Promise, Rule, Spread};
 use flashyard_run::units::{count, percent, size, time};
-use std::path::Path;
 
 /// Broken promises that the screen names.
 const NAMED: usize = 3;
@@ -62,25 +57,4 @@ fn promise(broken: &Promise) -> String {
         Rule::Erased => "its only contents on flash were erased",
     };
     format!("from {} on version {version} of unit {unit}{who} ({why})", time(at_ns as f64))
-}
-
-/// The cuts as a CSV file at `path`, whose name it has yet to get.
-pub(crate) fn write(path: &Path, cuts: &Cuts) -> Result<WholeFile> {
-    let names = FIELDS.map(|field| field.name);
-    let mut text = names.join(",") + "\n";
-    for cut in &cuts.cuts {
-        let cells: Vec<String> = row(cut).iter().map(ToString::to_string).collect();
-        text += &(cells.join(",") + "\n");
-    }
-    WholeFile::of(path, &text)
-}
-
-/// The same rows and columns as a Parquet file.
-pub(crate) fn write_parquet(path: &Path, cuts: &Cuts, notes: &[Note]) -> Result<WholeFile> {
-    let say = || format!("{}: cannot be written", path.display());
-    let mut table = Table::new(path, &FIELDS)?;
-    for cut in &cuts.cuts {
-        table.push(row(cut)).with_context(say)?;
-    }
-    table.finish(notes).with_context(say)
 }

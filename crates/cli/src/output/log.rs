@@ -40,6 +40,14 @@ impl Sink {
         Ok(Self::Csv(file))
     }
 
+    /// The file, whose name it has yet to get. Metadata are for a file that has some.
+    fn file(self, notes: &[Note]) -> Result<WholeFile> {
+        match self {
+            Self::Csv(file) => Ok(file),
+            Self::Parquet(table) => table.finish(notes),
+        }
+    }
+
     fn push<'a>(&mut self, cells: impl IntoIterator<Item = Cell<'a>>) -> Result<()> {
         match self {
             Self::Csv(file) => Ok(write_csv(file, cells)?),
@@ -60,6 +68,21 @@ fn write_csv<'a>(
         write!(file, "{cell}")?;
     }
     file.write_all(b"\n")
+}
+
+/// Rows that are there already as a file at `path`, whose name it has yet to get.
+pub(crate) fn file<'a, R: IntoIterator<Item = Cell<'a>>>(
+    path: &Path,
+    fields: &[Field],
+    rows: impl IntoIterator<Item = R>,
+    notes: &[Note],
+) -> Result<WholeFile> {
+    let say = || format!("{}: cannot be written", path.display());
+    let mut sink = Sink::new(path, fields)?;
+    for row in rows {
+        sink.push(row).with_context(say)?;
+    }
+    sink.file(notes).with_context(say)
 }
 
 /// Opens a log into the file at `path`: what writes it, and its owner's end.
@@ -86,10 +109,7 @@ impl Log {
         if let Some(error) = self.error.take() {
             return Err(error.context(say()));
         }
-        match self.sink.take() {
-            None => Ok(()),
-            Some(Sink::Csv(file)) => file.finish(),
-            Some(Sink::Parquet(table)) => table.finish(notes).with_context(say)?.finish(),
-        }
+        let Some(sink) = self.sink.take() else { return Ok(()) };
+        sink.file(notes).with_context(say)?.finish()
     }
 }

@@ -147,6 +147,15 @@ impl Cell {
         self.measured.iter().find(|(figure, _)| *figure == wanted).map(|(_, value)| *value)
     }
 
+    /// What was measured of this, and what was modelled, of the `figures` of the cell in the order
+    /// of what was measured.
+    pub fn pair(&self, figures: &[f64], class: Class, what: What) -> Option<(f64, f64)> {
+        let wanted = Figure { class, what };
+        let mut found = self.measured.iter().zip(figures);
+        let found = found.find(|((figure, _), _)| *figure == wanted);
+        found.map(|((_, measured), modelled)| (*measured, *modelled))
+    }
+
     /// Whether others of the same kind lie on both sides of this cell: less and more of one thing,
     /// such as the queue depth, and all else the same.
     pub fn is_between(&self, others: &[Self]) -> Result<bool> {

@@ -4,7 +4,7 @@
 //! not depend on times that the fit could still move, so a rule that speaks points to a mechanism
 //! and not to a value. A rule that finds nothing is silent, and all of them may be.
 
-use super::cell::{Cell, Class, Figure, What};
+use super::cell::{Cell, Class, What};
 use anyhow::Result;
 use std::collections::BTreeMap;
 
@@ -35,12 +35,8 @@ impl At<'_> {
 
     /// A figure, measured and modelled.
     fn pair(&self, class: Class, what: What) -> Option<(f64, f64)> {
-        let wanted = Figure { class, what };
-        let found = self.cell.measured.iter().zip(self.figures);
-        let mut found = found.filter(|((figure, _), modelled)| {
-            *figure == wanted && modelled.is_finite() && **modelled > 0.0
-        });
-        found.next().map(|((_, measured), modelled)| (*measured, *modelled))
+        let pair = self.cell.pair(self.figures, class, what);
+        pair.filter(|(_, modelled)| modelled.is_finite() && *modelled > 0.0)
     }
 
     /// The ratio of two figures, measured and modelled.
@@ -212,6 +208,7 @@ fn nothing(cells: &[Cell], figures: &[Vec<f64>]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::cell::Figure;
     use super::*;
 
     /// Cells of reads by depth, each figure measured and modelled: mean, p50, p99, p99.9.

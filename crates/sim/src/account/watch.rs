@@ -140,7 +140,7 @@ impl Account {
     pub(crate) fn observe(&mut self, observer: Box<dyn Observer>) {
         let watch = self.watch.get_or_insert_default();
         watch.follows |= observer.follows();
-        watch.follows_units |= observer.follows_units() || observer.follows_contents();
+        watch.follows_units |= observer.follows_units();
         watch.follows_contents |= observer.follows_contents();
         watch.observers.push(observer);
     }

@@ -156,7 +156,7 @@ impl fmt::Debug for Device {
 impl Device {
     /// Calls `observer` for every event of the run.
     pub fn observe(&mut self, mut observer: Box<dyn Observer>) {
-        if observer.follows_units() || observer.follows_contents() {
+        if observer.follows_units() {
             self.teller().tell_units(observer.as_mut());
         }
         if observer.follows_contents() {

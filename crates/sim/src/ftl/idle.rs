@@ -44,32 +44,23 @@ impl Idle {
             GcTiming::OnDemand => 0,
             GcTiming::Background => (settings.geometry.all_planes() as usize).div_ceil(64),
         };
+        let gc = &settings.keys.gc;
         Self {
-            wanting: vec![u64::MAX; words],
-            planes,
             each_time,
-            enough: settings.keys.gc.background_free_blocks,
-            since: Time::MAX,
-            due: Time::MAX,
-            patience: settings.keys.gc.idle_us,
-            period: match settings.keys.gc.background_period_us {
-                Span::ZERO => None,
-                period => Some(period),
-            },
-            blocks: settings.keys.gc.background_blocks,
-            left: 0,
-            next: Time::ZERO,
-            turn: 0,
-            looked: 0,
-            taken: 0,
-            working: vec![0; words],
-            under_way: 0,
+            enough: gc.background_free_blocks,
+            period: Some(gc.background_period_us).filter(|period| !period.is_zero()),
+            blocks: gc.background_blocks,
+            ..Self::of_planes(words, planes, gc.idle_us)
         }
     }
 
     /// That of folding, which every plane may want after `patience`.
     pub(super) fn of_folds(planes: u32, patience: Span) -> Self {
-        let words = (planes as usize).div_ceil(64);
+        Self::of_planes((planes as usize).div_ceil(64), planes, patience)
+    }
+
+    /// Work without periods that every plane of so many words may want once, after `patience`.
+    fn of_planes(words: usize, planes: u32, patience: Span) -> Self {
         Self {
             wanting: vec![u64::MAX; words],
             planes,

@@ -123,9 +123,9 @@ impl Pending {
 
     /// One of them is being translated. Returns the unit that it touches.
     #[inline]
-    pub(crate) const fn begin_page(&mut self, page: u32) -> Lpn {
+    pub(crate) fn begin_page(&mut self, page: u32) -> Lpn {
         self.page = page;
-        Lpn::new(self.first.get() + page)
+        self.lpn_of(page)
     }
 
     /// It has no page access; what it waits for is a set without a command.
@@ -233,6 +233,7 @@ impl Pending {
     }
 
     /// A unit that it touches.
+    #[inline]
     pub(crate) fn lpn_of(&self, page: u32) -> Lpn {
         Lpn::new(self.first.get() + page)
     }

@@ -5,6 +5,10 @@ use super::drives::Drive;
 use anyhow::Result;
 use flashyard_run::fit::cells::{Cell, What};
 use flashyard_run::fit::residuals::findings;
+use flashyard_run::text::filled;
+
+/// Columns of a line of the page.
+const COLUMNS: usize = 100;
 
 /// The figures whose errors are shown.
 const SHOWN: [What; 3] = [What::Mean, What::P99, What::P999];
@@ -131,7 +135,7 @@ pub(super) fn page(devices: &[Modelled<'_>], fits: &[Modelled<'_>]) -> Result<St
             text += &format!("\n### {}, {}\n\n", one.drive.name, one.label());
             text += &format!("![{0}]({1})\n\n", one.drive.name, one.plot_name());
             for said in one.findings()? {
-                text += &wrapped(&format!("- {said}."));
+                text += &(filled("- ", &format!("{said}."), COLUMNS, "  ") + "\n");
             }
         }
     }
@@ -141,19 +145,4 @@ pub(super) fn page(devices: &[Modelled<'_>], fits: &[Modelled<'_>]) -> Result<St
         text += &markdown(&FITS, &of_fits(fits));
     }
     Ok(text)
-}
-
-/// A paragraph in lines of at most 100 columns, later ones indented by two.
-fn wrapped(text: &str) -> String {
-    let mut lines = String::new();
-    let mut line = String::new();
-    for word in text.split(' ') {
-        if line.chars().count() + word.chars().count() >= 100 {
-            lines += &format!("{line}\n");
-            line = " ".to_string();
-        }
-        line += if line.is_empty() { "" } else { " " };
-        line += word;
-    }
-    lines + &line + "\n"
 }

@@ -1,7 +1,7 @@
 //! A plot of a drive: mean and p99 over the depth, measured and modelled, a panel for each pattern
 //! and size. It is text (SVG), so that two plots can be compared.
 
-use flashyard_run::fit::cells::{Cell, Class, Figure, What};
+use flashyard_run::fit::cells::{Cell, Class, What};
 use std::fmt::Write;
 
 /// Pixels of a panel, and of its margins.
@@ -36,15 +36,12 @@ fn panels(cells: &[Cell], figures: &[Vec<f64>]) -> Vec<Panel> {
             let rest: Vec<&str> = rest.map(|(_, entry)| entry.as_str()).collect();
             let title = format!("{} ({}s)", rest.join(" "), class.word());
             for (place, (what, ..)) in DRAWN.into_iter().enumerate() {
-                let wanted = Figure { class, what };
-                let found = cell.measured.iter().zip(modelled);
-                let mut found = found.filter(|((figure, _), _)| *figure == wanted);
-                let Some(((_, measured), modelled)) = found.next() else { continue };
+                let Some((measured, modelled)) = cell.pair(modelled, class, what) else { continue };
                 let at = all.iter().position(|(known, _)| *known == title).unwrap_or_else(|| {
                     all.push((title.clone(), [Vec::new(), Vec::new()]));
                     all.len() - 1
                 });
-                all[at].1[place].push((depth, *measured, *modelled));
+                all[at].1[place].push((depth, measured, modelled));
             }
         }
     }
