@@ -13,9 +13,11 @@ from ._keys import (
     MOST_MIB,
     Key,
     Value,
+    full_names,
     given_as,
     merged,
     of_section,
+    one_name,
     settings_of,
     unknown,
     whole_or_none,
@@ -25,6 +27,9 @@ from .errors import ConfigError
 
 #: Names of settings that are no keys: the size, and the translation layer with its map.
 _WHOLE = ("capacity", "ftl")
+
+#: Sections of parts that most devices lack: a key's name alone is taken from the others first.
+_LATER = ("slc",)
 
 #: What a policy in Python is called in the keys that choose one, and those keys.
 _PYTHON = "python"
@@ -176,16 +181,11 @@ class Device:
         """
         return self._plan.device_toml(every)
 
+    def _full_names(self, name: str) -> list[str]:
+        return [name] if name in _WHOLE else full_names(name, self, _LATER)
+
     def _full_name(self, name: str) -> str:
-        if name in _WHOLE:
-            return name
-        known = [key for key in self if key.endswith("." + name)]
-        if len(known) == 1:
-            return known[0]
-        if known:
-            few = " or ".join(known)
-            raise unknown(f"key of its own: it may be {few}", name, ())
-        raise unknown("key of this device", name, [key.rpartition(".")[2] for key in self])
+        return one_name(name, self._full_names(name), "device", self)
 
     def _is_named(self) -> bool:
         """Whether a command can name it."""

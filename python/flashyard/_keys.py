@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import operator
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple, Optional, Union
 
@@ -166,6 +166,21 @@ def merged(before: Iterable[str], after: Iterable[str]) -> tuple[str, ...]:
         all_of.pop(key, None)
         all_of[key] = setting
     return tuple(all_of.values())
+
+
+def full_names(name: str, known: Iterable[str], later: tuple[str, ...]) -> list[str]:
+    """The keys that a name alone may mean: those of sections in ``later`` where no other does."""
+    named = [key for key in known if key.endswith("." + name)]
+    return [key for key in named if not key.startswith(later)] or named
+
+
+def one_name(name: str, found: Sequence[str], what: str, known: Iterable[str]) -> str:
+    """The one key that is found for a name, or an error that says which there are."""
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise unknown(f"key of its own: it may be {' or '.join(found)}", name, ())
+    raise unknown(f"key of this {what}", name, [key.rpartition(".")[2] for key in known])
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> ConfigError:

@@ -20,6 +20,7 @@ from ._keys import (
     MOST_OF_SWEEP,
     listed,
     merged,
+    one_name,
     text_of,
     unknown,
     whole,
@@ -120,17 +121,8 @@ def _full_name(device: Device, workload: Workload, name: str) -> str:
     name = name.replace("__", ".")
     if name in (*_NAMES, "capacity", "ftl") or "." in name:
         return name
-    found = []
-    for of in (device, workload):
-        try:
-            found.append(of._full_name(name))
-        except ConfigError as error:
-            problem = error
-    if len(found) == 2:
-        raise unknown(f"key of its own: it may be {found[0]} or {found[1]}", name, ())
-    if not found:
-        raise problem
-    return found[0]
+    found = device._full_names(name) + workload._full_names(name)
+    return one_name(name, found, "device or workload", [*device, *workload.keys()])
 
 
 def _text(name: str, value: Any) -> str:

@@ -11,9 +11,11 @@ from ._columns import columns_of
 from ._keys import (
     Key,
     Value,
+    full_names,
     given_as,
     merged,
     of_section,
+    one_name,
     settings_of,
     text_of,
     unknown,
@@ -90,18 +92,11 @@ class Workload:
             raise ConfigError(f"{self._name}: requests of columns have no workload file")
         return self._plan.workload_toml()
 
+    def _full_names(self, name: str) -> list[str]:
+        return full_names(name, self.keys(), _LATER)
+
     def _full_name(self, name: str) -> str:
-        known = [key for key in self.keys() if key.endswith("." + name)]
-        first = [key for key in known if not key.startswith(_LATER)]
-        for some in (first, known):
-            if len(some) == 1:
-                return some[0]
-        if known:
-            few = " or ".join(known)
-            raise unknown(f"key of its own: it may be {few}", name, ())
-        raise unknown(
-            "key of this workload", name, [key.rpartition(".")[2] for key in self.keys()]
-        )
+        return one_name(name, self._full_names(name), "workload", self.keys())
 
     def _is_named(self) -> bool:
         """Whether a command can name it."""
