@@ -48,7 +48,7 @@ impl Device {
     /// The operation of a single set is over.
     fn alone_over(&mut self, set: SetId, operation: &Operation, die: DieId) {
         let phase = self.phase();
-        self.ledger().account_for(set, (die, phase), operation);
+        self.ledger().account_alone(set, phase, operation);
         self.settle(set, operation);
         self.stir(die);
         let reads = self.sets.stage(set) == Stage::Read;

@@ -334,7 +334,8 @@ impl Flash {
     }
 
     /// Nanoseconds that a page of an operation takes the channel for.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub(crate) fn channel_ns(&self, stage: Stage, codewords: u32, slc: bool) -> u64 {
         self.timing_of(slc).channel_ns(stage, codewords)
     }

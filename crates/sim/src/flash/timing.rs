@@ -175,7 +175,8 @@ impl Timing {
 
     /// Nanoseconds that a page of an operation takes the channel for: none of a copy that stays on
     /// its die, a part of a fetched map page.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub(super) fn channel_ns(&self, stage: Stage, codewords: u32) -> u64 {
         match self.fetch_ns {
             Some(ns) if stage == Stage::Fetch => ns,

@@ -1,18 +1,15 @@
 //! Counts the commands of an operation that is over.
 
 use super::Ledger;
-use crate::handle::{RequestId, SetId};
+use crate::handle::SetId;
 use crate::metrics::counters::{ArrayWork, Phase, Work};
 use crate::observe::CommandName;
 use crate::sets::Operation;
-use flashyard_core::command::{Op, Purpose};
 use flashyard_core::units::DieId;
 
 impl Ledger<'_> {
     /// Counts a set's share of an operation: the first set of a page stands for the page, the
     /// leader for the operation and its command.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub(crate) fn account_for(
         &mut self,
         set: SetId,
@@ -20,29 +17,36 @@ impl Ledger<'_> {
         operation: &Operation,
     ) {
         let stage = self.sets.stage(set);
-        let state = &self.sets[set];
-        let (op, purpose, charge) = (operation.op(), state.purpose(), state.charge());
+        let codewords = self.sets[set].page_codewords();
         let leads = Some(set) == operation.leader();
-        if state.page_codewords() > 0 {
+        if codewords > 0 {
             let transfer_ns = if self.flash.has_requests() {
                 self.wire_share(set, die, leads)
             } else {
                 let command_ns = if leads { self.flash.command_ns() } else { 0 };
-                command_ns + self.flash.channel_ns(stage, state.page_codewords(), operation.slc())
+                command_ns + self.flash.channel_ns(stage, codewords, operation.slc())
             };
-            self.count_page((operation, phase), (op, purpose), charge, (leads, transfer_ns));
+            self.count_page(set, (operation, phase), (leads, transfer_ns));
         }
+    }
+
+    /// Counts an operation that serves this set alone, where bus requests are not followed.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
+    pub(crate) fn account_alone(&mut self, set: SetId, phase: Phase, operation: &Operation) {
+        self.count_page(set, (operation, phase), (true, operation.channel_ns()));
     }
 
     /// Counts the work on a page of an operation that is over; `leads` is whether it counts as one.
     #[inline]
     fn count_page(
         &mut self,
+        set: SetId,
         (operation, phase): (&Operation, Phase),
-        (op, purpose): (Op, Purpose),
-        charge: Option<RequestId>,
         (leads, transfer_ns): (bool, u64),
     ) {
+        let state = &self.sets[set];
+        let (op, purpose, charge) = (operation.op(), state.purpose(), state.charge());
         let arrays =
             Work::of_arrays(self.sets.geometry(), op, 1, operation.array(), operation.slc());
         let work = Work { ops: u64::from(leads), transfer_ns, ..arrays };

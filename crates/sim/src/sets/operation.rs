@@ -261,6 +261,12 @@ impl Operation {
         lead_ns + out_ns
     }
 
+    /// Nanoseconds of its command and its data on the channel.
+    #[inline]
+    pub(crate) const fn channel_ns(&self) -> u64 {
+        self.lead_ns + self.out_ns
+    }
+
     /// Nanoseconds that it needs the channel for next, at this place of its die.
     #[inline]
     pub(crate) const fn needs_ns(&self, place: Place) -> u64 {
@@ -306,9 +312,10 @@ impl Operation {
     /// It leaves its place. Returns what it was; none is there then.
     #[inline]
     pub(crate) const fn take(&mut self) -> Self {
-        let operation = Self { held: false, ..*self };
-        self.leader = None;
+        // Both change before the whole is copied, which is one move and not one for each field.
         self.held = false;
+        let operation = *self;
+        self.leader = None;
         operation
     }
 
