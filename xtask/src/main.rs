@@ -102,7 +102,7 @@ fn run(arguments: &[String]) -> Result<String, Failure> {
         ["ci"] => ci::run(root),
         ["tidy"] => tidy::run(root),
         ["rooms"] => tidy::rooms(root),
-        ["fuzz"] => fuzz::run(root, ci::FUZZ_SECONDS),
+        ["fuzz"] => fuzz::run(root, fuzz::SECONDS),
         ["fuzz", "--seconds", text] => match text.parse() {
             Ok(seconds) => fuzz::run(root, seconds),
             Err(_) => return usage(format!("fuzz: --seconds is a whole number, {text}")),
