@@ -89,8 +89,8 @@ pub struct Request {
     pub sectors: u32,
     /// Which of the host's request streams it belongs to.
     pub stream: u16,
-    /// A hint of the host where its data go: writes of one hint share blocks, as far as the device
-    /// keeps them apart (`ftl.streams`). None: the stream stands for it.
+    /// Its placement identifier: writes of one share blocks, as far as the device keeps them apart
+    /// (`placement.handles`). None: the stream stands for it.
     pub placement: Option<u16>,
     /// What it asks for.
     pub op: RequestOp,

@@ -309,6 +309,9 @@ impl<M: Machine> Driving<'_, M> {
         if !run.keeps_streams {
             request.stream = u16::try_from(lane).expect("fewer than 65,536 streams");
         }
+        if let Some(placement) = feed.keys.identifier() {
+            request.placement = Some(placement);
+        }
         supply.issued(lane, order);
         run.usage_until = None;
         machine.arrive(&request, lane).map_err(RunError::Sim)?;

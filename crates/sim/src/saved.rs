@@ -52,7 +52,7 @@ impl fmt::Display for RestoreError {
             ),
             Self::Settings { saved, wanted } => write!(
                 f,
-                "the saved device has other settings: {saved} where this one has {wanted}; sections geometry, map and ftl and the cells of nand must agree"
+                "the saved device has other settings: {saved} where this one has {wanted}; sections geometry, map, ftl and placement and the cells of nand must agree"
             ),
             Self::Truncated => f.write_str("the saved device is incomplete"),
             Self::Corrupt => f.write_str("the saved device is damaged"),
@@ -228,7 +228,7 @@ macro_rules! numbers {
     };
 }
 
-numbers!(u8, u32, u64, u128);
+numbers!(u8, u16, u32, u64, u128);
 
 impl Saved for bool {
     fn save(&self, to: &mut Writer<'_>) {

@@ -30,6 +30,9 @@ choice! {
     }
 }
 
+/// The placement identifier that is none.
+const NO_PLACEMENT: u64 = 65_535;
+
 keys! {
     /// Keys of `[stream]`, a section of a workload file.
     pub struct StreamKeys {
@@ -52,6 +55,14 @@ keys! {
             kind: Kind::count("requests", 1, 255),
             source: "NVM Express base specification: arbitration weights are 8 bits wide",
             flip: "4", with: &["interface.arbitration=weighted", "interface.fetch_depth=1"],
+        },
+        /// Placement identifier of its requests; those of one handle of the device share blocks
+        /// (`placement.handles`). 65,535: that of the source, and where it has none the number of
+        /// the stream.
+        placement: u64 = NO_PLACEMENT => {
+            kind: Kind::count("identifier", 0, NO_PLACEMENT),
+            source: "NVM Express TP4146: identifiers have 16 bits",
+            flip: "1", with: &["@full", "placement.handles=2"],
         },
         /// With `spaced`: least time from the fetch of a request to the next request.
         gap_min_us: Span = Span::from_us(100) => {
@@ -114,6 +125,13 @@ keys! {
             kind: Kind::millis(0, 1_000_000_000_000),
             source: "assumed: even spacing", flip: "10", with: &["stream.rate_limit_iops=100"],
         },
+    }
+}
+
+impl StreamKeys {
+    /// The placement identifier of its requests, if it has one.
+    pub(crate) fn identifier(&self) -> Option<u16> {
+        u16::try_from(self.placement).ok().filter(|_| self.placement != NO_PLACEMENT)
     }
 }
 

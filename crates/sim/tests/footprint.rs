@@ -42,7 +42,7 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("ftl.mapping_unit_bytes", &["0", "4096"]),
     ("ftl.over_provisioning_percent", &["7", "28", "60"]),
     ("ftl.partial_write", &["bitmap", "read_modify_write"]),
-    ("ftl.streams", &["1", "4"]),
+    ("placement.handles", &["1", "4"]),
     ("map.store", &["resident", "line_cache", "cmt"]),
     ("map.cache_bytes", &["16384", "4194304"]),
     ("gc.policy", VictimName::WORDS),
@@ -60,7 +60,7 @@ fn random_device(random: &mut Random, scheme: &str) -> Option<Settings> {
     let mut keys: Vec<String> =
         CHOICES.iter().map(|(key, values)| format!("{key}={}", random.pick(values))).collect();
     if scheme != "page" {
-        let plain = ["map.store=resident", "gc.policy=greedy", "buffer.bytes=0", "ftl.streams=1"];
+        let plain = ["map.store=resident", "gc.policy=greedy", "buffer.bytes=0", "placement.handles=1"];
         keys.extend(plain.map(String::from));
         let plain = ["ftl.mapping_unit_bytes=0", "wear.dynamic=false", "wear.static_gap=0"];
         keys.extend(plain.map(String::from));

@@ -4,6 +4,7 @@ pub mod check;
 mod counters;
 mod energy;
 mod phases;
+mod placed;
 pub mod report;
 mod results;
 mod streams;
@@ -22,6 +23,7 @@ use flashyard_core::command::Purpose;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::request::SECTOR_BYTES;
 use phases::OpenPhase;
+use placed::Placed;
 use totals::Totals;
 use watch::Watch;
 
@@ -132,7 +134,7 @@ impl Account {
         let meter = (!metrics.power_us.is_zero()).then(|| Meter::new(metrics.power_us.as_ns()));
         let watch = Watch { series, meter, ..Watch::default() };
         Self {
-            totals: Totals::new(metrics.skip_requests),
+            totals: Totals::new(metrics.skip_requests, settings.frontiers.streams),
             watch: watch.records_power().then(|| Box::new(watch)),
             own_work: 0,
             phases: Vec::new(),
@@ -147,6 +149,11 @@ impl Account {
     /// The device has been put into its initial state.
     pub(crate) const fn initial_made(&mut self, made: Made) {
         self.made = made;
+    }
+
+    /// Sums by placement handle, on a device that has several.
+    pub(crate) fn placed(&mut self) -> &mut Placed {
+        self.totals.placed.as_mut().expect("the device has several handles")
     }
 
     /// Whether the device was made from a saved one.

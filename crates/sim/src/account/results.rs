@@ -88,6 +88,11 @@ impl Account {
             buffer: self.buffer_report(end),
             gc: self.gc_report(&end.ftl.merges),
             slc: end.slc.map(|end| self.slc_report(&all, end)),
+            placement: self.totals.placed.as_ref().map(|placed| {
+                let geometry = &self.config.geometry;
+                let unit = u64::from(geometry.unit_bytes());
+                placed.report(unit, unit * u64::from(geometry.units_per_block()))
+            }),
             power: self.power(&energy_pj, series.as_ref(), meter),
             energy_pj,
             verdict: self.verdict(end),

@@ -2,6 +2,7 @@
 
 use super::Account;
 use super::energy::EnergyTotals;
+use super::placed::Placed;
 use super::streams::{StreamList, StreamTotals};
 use super::tables::TableTotals;
 use crate::metrics::backlog::Backlog;
@@ -119,6 +120,8 @@ pub(super) struct Totals {
     pub(super) unmeasured_cleaned: u64,
     /// By stream where a phase has several, and the place of each stream of the current phase.
     pub(super) streams: StreamList,
+    /// By placement handle, where there are several.
+    pub(super) placed: Option<Placed>,
     pub(super) stream_places: Vec<usize>,
 }
 
@@ -166,14 +169,15 @@ saved!(Totals {
     wear_jobs, gc_valid,
     gc_superseded, gc_lines_updated, room_waits, rekeys, unmapped_reads, data_hazards_ignored,
     hazard_picks, backlog, drift, requests, first_arrival, last_arrival, last_completion, spans,
-    unmeasured_cleaned, streams, energy, suspensions, bit_errors, padded, partial_writes_read,
+    unmeasured_cleaned, streams, placed, energy, suspensions, bit_errors, padded, partial_writes_read,
     partial_writes,
 } skip { skip, counts_from, phase_first, maintains, stream_places });
 
 impl Totals {
-    /// Sums to which the latencies of the first `skip` requests do not count.
-    pub(super) fn new(skip: u64) -> Self {
-        Self { skip, ..Self::default() }
+    /// Sums to which the latencies of the first `skip` requests do not count, of a device with so
+    /// many placement handles.
+    pub(super) fn new(skip: u64, handles: u8) -> Self {
+        Self { skip, placed: Placed::new(handles), ..Self::default() }
     }
 
     /// A phase of these streams begins.
@@ -241,6 +245,11 @@ impl Totals {
         self.requests += 1;
         self.backlog.sample(self.spans.makespan + arrival.since(first).as_ns(), outstanding);
         self.sectors[request.op as usize] += u64::from(request.sectors);
+        if let Some(placed) = &mut self.placed
+            && request.op == RequestOp::Write
+        {
+            placed.written(request.place(), request.sectors);
+        }
     }
 
     #[expect(clippy::inline_always, reason = "once a request, with large arguments")]

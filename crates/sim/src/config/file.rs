@@ -77,6 +77,9 @@ impl Extras {
 /// Strings that any file may have and that change no result.
 const NOTES: [&str; 3] = ["title", "source", "notes"];
 
+/// Keys that had another name before, which files may still have.
+const RENAMED: [(&str, &str); 1] = [("ftl.streams", "placement.handles")];
+
 /// Reads TOML `text` into `sections`. `extras` are paths that are not keys but belong in the file.
 /// Problems are added to `problems`; what could be read is kept.
 pub fn read_toml(
@@ -243,6 +246,8 @@ fn find_key<'a, 'p>(
     path: &'p str,
 ) -> Result<(&'p str, ListedKey<'a>), String> {
     let all = sections.sections();
+    let renamed = RENAMED.iter().find(|(before, _)| *before == path);
+    let path = renamed.map_or(path, |(_, now)| now);
     let (section, name) = path.rsplit_once('.').unwrap_or(("", path));
     if let Some((_, keys, _)) = all.iter().find(|(known, ..)| known == section)
         && let Some(key) = keys.find(name)

@@ -117,13 +117,6 @@ keys! {
             source: "assumed: planes apart; drives of products write superblocks (Open-Channel SSD 2.0: one block of each plane)",
             flip: "die", with: &["geometry.planes=2", "nand.multi_plane=same_page"],
         },
-        /// Open blocks of a plane for host data. A request writes to the block with the number of
-        /// its placement hint modulo this, and where it has no hint with that of its stream.
-        streams: u64 = 1 => {
-            kind: Kind::count("blocks", 1, 16),
-            source: "assumed",
-            flip: "2", with: &["@full"],
-        },
         /// Open blocks of a plane for copied data, by how often the data was copied. 0: copies
         /// share the open block of host data.
         generations: u64 = 1 => {

@@ -15,6 +15,7 @@ use super::map::MapKeys;
 use super::memory::MemoryKeys;
 use super::metrics::MetricsKeys;
 use super::nand::{ChannelKeys, GeometryKeys, NandKeys};
+use super::placement::PlacementKeys;
 use super::retry::RetryKeys;
 use super::slc::SlcKeys;
 use super::sleep::SleepKeys;
@@ -291,6 +292,8 @@ device_keys! {
     buffer: BufferKeys,
     /// The translation layer.
     ftl: FtlKeys,
+    /// Which data share blocks.
+    placement: PlacementKeys,
     /// Blocks that are used with one bit a cell, as a cache of writes.
     slc: SlcKeys,
     /// Garbage collection.

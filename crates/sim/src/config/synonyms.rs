@@ -240,7 +240,7 @@ const SYNONYMS: &[(&[&str], &[Meant])] = &[
     ),
     (
         &["streams", "multi_stream", "fdp", "zns"],
-        &[to("ftl.streams", "open blocks of a plane for streams of data")],
+        &[to("placement.handles", "open blocks of a plane that keep data of streams apart")],
     ),
     (
         &["power", "energy", "watts", "current"],

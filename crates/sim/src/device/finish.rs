@@ -182,6 +182,9 @@ impl Device {
         if self.account.follows_units() {
             self.teller().tell_written(set);
         }
+        if self.settings.frontiers.streams > 1 {
+            self.account.placed().programmed(self.sets[set].stream());
+        }
         let (number, counts) = self.ftl.write_over(set, &mut self.sets);
         if self.account.is_checked() {
             let (state, order) = (&self.sets[set], self.sets.order_of(set));

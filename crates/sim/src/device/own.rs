@@ -63,6 +63,9 @@ impl Device {
 
     pub(super) fn unit_copied(&mut self, set: SetId, copy: &Copied) {
         self.account.copied(copy.from, copy.to, copy.lpn);
+        if let Some(row) = copy.row {
+            self.account.placed().copied(row);
+        }
         if self.account.follows_units() {
             self.teller().tell_copied(set, copy);
         }
@@ -75,6 +78,9 @@ impl Device {
 
     pub(super) fn block_erased(&mut self, set: SetId, erased: Erased) {
         self.account.erased(erased.block);
+        if let Some(row) = erased.row {
+            self.account.placed().erased(row);
+        }
         if self.account.follows_units() {
             self.teller().tell_erased(set, erased);
         }

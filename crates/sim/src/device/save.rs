@@ -2,8 +2,8 @@
 //!
 //! The continued run is the same, byte for byte, as that of the device that was saved: everything
 //! that outlives a request is in the file, statistics included. Settings that shape it (the
-//! sections geometry, map and ftl, those of the scheme, the bits of a cell and the order of its
-//! programs) must agree; all others may differ, so that an experiment can branch: another policy,
+//! sections geometry, map, ftl and placement, those of the scheme, the bits of a cell and the order
+//! of its programs) must agree; all others may differ, so that an experiment can branch: another policy,
 //! another interface, other times.
 
 use super::Device;
@@ -19,13 +19,14 @@ use crate::saved::{Reader, RestoreError, Saved, Writer, load_list, save_list};
 const MAGIC: [u8; 8] = *b"FLASHYRD";
 
 /// Raised when anything that is saved changes.
-const VERSION: u32 = 15;
+const VERSION: u32 = 16;
 
 /// Sections whose keys must agree, and single keys.
-const SHAPE: [&str; 8] = [
+const SHAPE: [&str; 9] = [
     "geometry",
     "map",
     "ftl",
+    "placement",
     "nand.bits_per_cell",
     "nand.one_shot",
     "nand.factory_bad_percent",

@@ -54,6 +54,8 @@ pub(crate) struct Copied {
     pub(crate) current: bool,
     /// Whether a job of garbage collection copied it, not a merge.
     pub(crate) of_job: bool,
+    /// Whose data its block held, where data of several handles are kept apart.
+    pub(crate) row: Option<u8>,
 }
 
 /// A block that has been erased.
@@ -65,6 +67,8 @@ pub(crate) struct Erased {
     /// Whether programs of its plane can find no room any more.
     pub(crate) no_room: bool,
     pub(crate) by: Eraser,
+    /// Whose data it held, where data of several handles are kept apart.
+    pub(crate) row: Option<u8>,
 }
 
 /// What is to be done for the translation layer.

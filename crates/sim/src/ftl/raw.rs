@@ -96,7 +96,7 @@ impl Placement for Raw {
         let used = std::mem::take(&mut self.next[block.index()]) > 0;
         lent.base.map.blocks.erased_planned(block, used);
         let by = Eraser::Host(lent.sets.take_number());
-        let erased = Erased { block, worn_out: false, no_room: false, by };
+        let erased = Erased { block, worn_out: false, no_room: false, by, row: None };
         lent.todo.push(Todo::Erased(set, erased));
     }
 

@@ -303,7 +303,7 @@ mod tests {
         }
         agree(&["gc.pacing=spare", "state.hot_writes_percent=80"]);
         agree(&["gc.pacing=tokens", "geometry.planes=2", "nand.factory_bad_percent=3"]);
-        agree(&["map.store=resident", "geometry.pages_per_block=64", "ftl.streams=2"]);
+        agree(&["map.store=resident", "geometry.pages_per_block=64", "placement.handles=2"]);
         agree(&["geometry.planes=2", "nand.bits_per_cell=3", "nand.one_shot=true"]);
         agree(&["ftl.mapping_unit_bytes=512", "geometry.channels=1", "geometry.ways=1"]);
         agree(&["state.fill_percent=61", "geometry.planes=2", "ftl.mapping_unit_bytes=1024"]);

@@ -61,7 +61,7 @@ impl Pool {
             units: [0; 2],
             soft: small(soft),
             target: (gc.pacing != GcPacing::None).then(|| small(settings.spare_target())),
-            generations: u32::from(settings.frontiers.generations),
+            generations: u32::from(settings.frontiers.passed()),
         }
     }
 

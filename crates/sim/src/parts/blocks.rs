@@ -32,7 +32,8 @@ pub enum Frontier {
     HostMap,
     /// Map pages copied by garbage collection.
     CopiedMap,
-    /// Data copied by garbage collection, by how often it has been (0 for the first time).
+    /// Data copied by garbage collection, by how often it has been (0 for the first time) or,
+    /// where streams stay apart, by stream.
     CopiedData(u8),
     /// Host writes, by stream.
     HostData(u8),
@@ -54,6 +55,9 @@ pub struct Frontiers {
     pub streams: u8,
     /// Frontiers of copied data; with 0 copies go where host data of stream 0 goes.
     pub generations: u8,
+    /// Whether those are of streams, and data stay with their stream; otherwise they are of
+    /// generations of copies.
+    pub isolated: bool,
     /// Whether map pages are on flash.
     pub maps: bool,
     /// Whether copied map pages have a frontier of their own, not that of those written back.
@@ -74,35 +78,57 @@ impl Frontiers {
         self.data() as u32 + maps
     }
 
+    /// Frontiers of copies that the data of a stream pass through.
+    pub const fn passed(self) -> u8 {
+        if self.isolated { 1 } else { self.generations }
+    }
+
     /// How many of them are of data.
-    const fn data(self) -> u8 {
-        self.streams + self.generations + self.slc as u8
+    const fn data(self) -> u16 {
+        self.streams as u16 + self.generations as u16 + self.slc as u16
     }
 
     /// The place of a frontier among those of its plane.
-    const fn slot(self, frontier: Frontier) -> usize {
-        let data = match frontier {
+    const fn slot(self, frontier: Frontier) -> u16 {
+        match frontier {
             Frontier::HostMap => self.data(),
-            Frontier::CopiedMap => self.data() + self.copied_maps as u8,
-            Frontier::Slc => self.streams + self.generations,
-            Frontier::HostData(stream) => stream % self.streams,
+            Frontier::CopiedMap => self.data() + self.copied_maps as u16,
+            Frontier::Slc => self.streams as u16 + self.generations as u16,
+            Frontier::HostData(stream) => (stream % self.streams) as u16,
             Frontier::CopiedData(_) if self.generations == 0 => 0,
             Frontier::CopiedData(generation) => {
                 let last = self.generations - 1;
-                self.streams + if generation < last { generation } else { last }
+                self.streams as u16 + if generation < last { generation } else { last } as u16
             }
-        };
-        data as usize
+        }
     }
 
     /// The frontier that garbage collection copies from a block that `tag` was filled by.
-    const fn for_copy(self, tag: u8) -> Frontier {
+    const fn for_copy(self, tag: u16) -> Frontier {
+        let (streams, copied) = (self.streams as u16, self.generations as u16);
         if tag >= self.data() {
-            Frontier::CopiedMap
-        } else if tag < self.streams || tag == self.streams + self.generations {
-            Frontier::CopiedData(0)
+            return Frontier::CopiedMap;
+        }
+        let copies = if self.isolated {
+            tag % streams
+        } else if tag < streams || tag == streams + copied {
+            0
         } else {
-            Frontier::CopiedData(tag - self.streams + 1)
+            tag - streams + 1
+        };
+        Frontier::CopiedData(copies.to_le_bytes()[0])
+    }
+
+    /// The stream whose data a block that `tag` was filled by holds; none for map pages, and where
+    /// those of several may lie together.
+    const fn stream_of(self, tag: u16) -> Option<u8> {
+        let streams = self.streams as u16;
+        if tag < streams && (tag > 0 || self.generations > 0) {
+            Some(tag.to_le_bytes()[0])
+        } else if self.isolated && tag < self.data() {
+            Some((tag - streams).to_le_bytes()[0])
+        } else {
+            None
         }
     }
 }
@@ -155,7 +181,7 @@ pub struct Blocks {
     valid: Vec<u32>,
     erases: Vec<u32>,
     /// The frontier that fills or filled each block, by its place.
-    tags: Vec<u8>,
+    tags: Vec<u16>,
     /// How many blocks of its plane had been filled when each block was, itself included.
     filled: Vec<u64>,
     /// Blocks that are never used: bad from the start, or worn out.
@@ -235,8 +261,9 @@ impl Blocks {
         let (planes, blocks) = (u64::from(geometry.all_planes()), u64::from(geometry.blocks()));
         let units = geometry.units_per_block();
         let (listed, by_number) = Index::bytes(care.rule.looks(), planes, blocks, units);
-        // Numbers of valid units and of erases, two links; when it was filled; three marks.
-        let each = 4 * 4 + 8 + 3;
+        // Numbers of valid units and of erases, two links; when it was filled; its frontier, two
+        // marks.
+        let each = 4 * 4 + 8 + 2 + 2;
         // In the heaps: erases, when it was filled, its number; full blocks are in theirs twice.
         let heaps = u64::from(care.dynamic) + 2 * u64::from(care.static_gap > 0);
         let heap_bytes = size_of::<(u32, u64, u32)>() as u64;
@@ -287,6 +314,14 @@ impl Blocks {
         self.frontiers.for_copy(self.tags[block.index()])
     }
 
+    /// Where data of several streams are kept apart: the stream whose data a block holds or, where
+    /// those of several may lie together, the number of streams; none for map pages.
+    pub fn placed_in(&self, block: BlockId) -> Option<u8> {
+        let streams = self.frontiers.streams;
+        let apart = streams > 1 && !self.holds_map(block);
+        apart.then(|| self.frontiers.stream_of(self.tags[block.index()]).unwrap_or(streams))
+    }
+
     /// How often each block has been erased.
     pub fn erase_counts(&self) -> &[u32] {
         &self.erases
@@ -316,8 +351,7 @@ impl Blocks {
         let opened = open.block == 0;
         if opened {
             let block = self.take_for(plane, frontier)?;
-            let place = self.frontiers.slot(frontier);
-            self.tags[block.index()] = place.to_le_bytes()[0];
+            self.tags[block.index()] = self.frontiers.slot(frontier);
             open = OpenBlock { block: block.get() + 1, next: 0 };
         }
         let ppn = self.geometry.unit_of(BlockId::new(open.block - 1), open.next);
@@ -465,7 +499,7 @@ impl Blocks {
     }
 
     fn slot(&self, plane: PlaneId, frontier: Frontier) -> usize {
-        plane.index() * self.frontiers.count() as usize + self.frontiers.slot(frontier)
+        plane.index() * self.frontiers.count() as usize + self.frontiers.slot(frontier) as usize
     }
 
     fn change_valid(&mut self, block: BlockId, change: i32) {

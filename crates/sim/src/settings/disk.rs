@@ -86,6 +86,7 @@ pub(super) fn derive(keys: &DeviceKeys, fail: &mut impl FnMut(String)) -> Settin
         frontiers: Frontiers {
             streams: 1,
             generations: 0,
+            isolated: false,
             maps: false,
             copied_maps: false,
             slc: false,

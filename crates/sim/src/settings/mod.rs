@@ -12,7 +12,7 @@ mod slc;
 mod times;
 
 use crate::config::{
-    Allocation, BufferKeys, ConfigError, DeviceKeys, Eviction, GcStart, HostChoice, MapKeys,
+    Allocation, BufferKeys, ConfigError, DeviceKeys, Eviction, GcStart, HostChoice, Isolation, MapKeys,
     MapReserve, MapStore, MultiPlane, Precision, Problem, Settings, SlotsScope, operation_mw,
     units_of_plane,
 };
@@ -173,6 +173,28 @@ fn check_frontier(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
     }
 }
 
+/// What handles need whose data stay apart for good.
+fn check_placement(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
+    if keys.placement.isolation != Isolation::Persistent || keys.placement.handles == 1 {
+        return;
+    }
+    if keys.ftl.generations != 1 {
+        fail(
+            "placement.isolation: copies stay with their handle, however often they were copied; \
+             set ftl.generations = 1, or placement.isolation = \"initial\""
+                .to_string(),
+        );
+    }
+    if keys.slc.is_on() {
+        fail(
+            "placement.isolation: the SLC cache takes data of all handles; set \
+             placement.isolation = \"initial\", or slc.static_percent = 0 and \
+             slc.dynamic_percent = 0"
+                .to_string(),
+        );
+    }
+}
+
 /// Parts that do not go together.
 fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl FnMut(String)) {
     check_frontier(keys, fail);
@@ -190,6 +212,7 @@ fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl Fn
     check_die_depth(keys, fail);
     times::check(keys, geometry, fail);
     slc::check(keys, fail);
+    check_placement(keys, fail);
     let HostChoice { dispatch_width, dispatch_ns, .. } = keys.host;
     let by_pages = HostRule::of(keys).by_pages();
     let buffer = &keys.buffer;
@@ -281,9 +304,12 @@ fn check_buffer(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
 /// Which open blocks the planes have.
 fn frontiers(keys: &DeviceKeys) -> Frontiers {
     let small = |count: u64| u8::try_from(count).expect("the key's range fits 8 bits");
+    let isolated = keys.placement.isolation == Isolation::Persistent;
+    let copied = if isolated { keys.placement.handles } else { keys.ftl.generations };
     Frontiers {
-        streams: small(keys.ftl.streams),
-        generations: small(keys.ftl.generations),
+        streams: small(keys.placement.handles),
+        generations: small(copied),
+        isolated,
         maps: keys.map.store != MapStore::Resident,
         copied_maps: keys.ftl.map_generations > 0,
         slc: keys.slc.is_on(),

@@ -364,7 +364,7 @@ fn reads_see_acknowledged_writes_on_one_shot_cells() {
             format!("nand.multi_plane={}", random.pick(&["none", "any"])),
             format!("queue.data_order={}", random.pick(&["none", "lpn"])),
             format!("policy.command={}", random.pick(PolicyName::WORDS)),
-            "ftl.streams=2".to_string(),
+            "placement.handles=2".to_string(),
             "state.initial=full".to_string(),
         ];
         let keys: Vec<_> = keys.iter().map(String::as_str).collect();

@@ -366,7 +366,7 @@ fn random_run(seed: u64, eviction: &str, replacement: &str, ports: &str) -> Repo
         format!("map.store={}", random.pick(&["resident", "resident", "line_cache", "cmt"])),
         format!("policy.command={}", random.pick(PolicyName::WORDS)),
         format!("host.policy={}", random.pick(&policies)),
-        "ftl.streams=2".to_string(),
+        "placement.handles=2".to_string(),
         "state.initial=full".to_string(),
     ];
     let mut keys: Vec<_> = keys.iter().map(String::as_str).collect();

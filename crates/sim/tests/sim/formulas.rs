@@ -204,7 +204,7 @@ fn saturated_throughput_is_that_of_the_bus_or_of_the_arrays() {
 /// level, m, is in part. Blocks and valid pages must add up, which gives c for each m; the right m
 /// is the one whose victims have between m - 1 and m valid pages. The known limit for large blocks
 /// is that of Desnoyers (SYSTOR 2012).
-fn greedy_write_amplification(alpha: f64, pages: u32) -> f64 {
+pub(crate) fn greedy_write_amplification(alpha: f64, pages: u32) -> f64 {
     let harmonic = |n: u32| (1..=n).map(|i| 1.0 / f64::from(i)).sum::<f64>();
     let all = f64::from(pages);
     let found = (1..pages).find_map(|level| {

@@ -46,6 +46,7 @@ mod own_hosts;
 mod pacing;
 mod page_map;
 mod part_reads;
+mod placement;
 mod power;
 mod random_devices;
 mod random_hosts;

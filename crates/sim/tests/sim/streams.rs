@@ -451,7 +451,7 @@ fn latencies_of_the_first_requests_are_left_out() {
 /// none, the stream does.
 #[test]
 fn a_placement_hint_chooses_the_open_block() {
-    let settings = device(&["ftl.streams=2"]);
+    let settings = device(&["placement.handles=2"]);
     let pages = |hint: fn(u64) -> (u16, Option<u16>)| {
         let requests = (0..40).map(|lpn| {
             let (stream, placement) = hint(lpn);

@@ -73,7 +73,8 @@ impl Placement for PageFtl {
         if let Some(pacing) = self.pacing.as_mut().filter(|_| !folds) {
             pacing.paid(plane);
         }
-        lent.todo.push(Todo::Copied(set, Copied { lpn, from, to, current, of_job: true }));
+        let row = lent.base.map.blocks.placed_in(lent.base.geometry.block_of(from));
+        lent.todo.push(Todo::Copied(set, Copied { lpn, from, to, current, of_job: true, row }));
         if let Some(lpn) = lpn.filter(|_| current && lent.base.has_cache()) {
             let cached = self.entry_moved(lent.base, plane, lpn, lent.sets);
             lent.todo.push(Todo::EntryMoved(lpn, cached));
@@ -90,9 +91,10 @@ impl Placement for PageFtl {
         state.rounds_without_room += u32::from(waits);
         let rounds = u64::from(state.rounds_without_room);
         let patience = ROUNDS_WITHOUT_ROOM * u64::from(lent.base.geometry.blocks_per_plane);
+        let row = lent.base.map.blocks.placed_in(job.victim);
         let worn_out = lent.base.map.blocks.erased(job.victim) == Freed::WornOut;
         let no_room = (worn_out && !lent.base.can_hold(plane)) || (waits && rounds > patience);
-        let erased = Erased { block: job.victim, worn_out, no_room, by: Eraser::Job };
+        let erased = Erased { block: job.victim, worn_out, no_room, by: Eraser::Job, row };
         lent.todo.push(Todo::Erased(set, erased));
         let in_background = lent.base.idle.background_over(plane);
         if !no_room && !lent.ended {

@@ -126,6 +126,6 @@ impl Planned {
             map.commit(owner, step.to());
         }
         let (from, to) = (step.from(), step.to());
-        Copied { lpn: Some(step.lpn()), from, to, current, of_job: false }
+        Copied { lpn: Some(step.lpn()), from, to, current, of_job: false, row: None }
     }
 }

@@ -26,7 +26,7 @@ impl Blocks {
     }
 
     fn lay_valid(&mut self, block: BlockId, frontier: Frontier, valid: u32) {
-        self.tags[block.index()] = self.frontiers.slot(frontier).to_le_bytes()[0];
+        self.tags[block.index()] = self.frontiers.slot(frontier);
         self.valid[block.index()] = valid;
         self.pools[self.geometry.plane_of_block(block).index()].valid += valid;
     }

@@ -4,7 +4,7 @@ use super::*;
 use flashyard_core::geometry::StripeOrder;
 
 const FRONTIERS: Frontiers =
-    Frontiers { streams: 1, generations: 1, maps: true, copied_maps: true, slc: false };
+    Frontiers { streams: 1, generations: 1, maps: true, copied_maps: true, isolated: false, slc: false };
 
 fn geometry() -> Geometry {
     Geometry {
@@ -88,7 +88,7 @@ fn free_blocks_are_used_fresh_ones_first_then_in_the_order_of_erase() {
 #[test]
 fn streams_share_frontiers_in_turn_whatever_their_number() {
     let frontiers =
-        Frontiers { streams: 3, generations: 0, maps: false, copied_maps: false, slc: false };
+        Frontiers { streams: 3, generations: 0, maps: false, copied_maps: false, isolated: false, slc: false };
     let found = [0, 1, 2, 3, 255, 256, 257, u16::MAX].map(|stream| frontiers.of_stream(stream));
     assert_eq!(found, [0, 1, 2, 0, 0, 1, 2, 0]);
 }

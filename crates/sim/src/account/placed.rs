@@ -1,0 +1,76 @@
+//! What the data of each placement handle cost: where a device keeps several apart.
+
+use super::report::HandleReport;
+use crate::saved::saved;
+use flashyard_core::request::SECTOR_BYTES;
+
+/// Sums over the data of one handle.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    /// Sectors that the host has written or is writing.
+    host_sectors: u64,
+    /// Units of the host that were programmed, and units that were copied.
+    programmed: u64,
+    copied: u64,
+    /// Blocks that were erased.
+    erased: u64,
+}
+
+saved!(Sums { host_sectors, programmed, copied, erased });
+
+/// The same for every handle and, behind them, for blocks in which data of several lie.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Placed {
+    rows: Vec<Sums>,
+}
+
+saved!(Placed {} lists { rows });
+
+impl Placed {
+    /// For so many handles; none where there is one.
+    pub(super) fn new(handles: u8) -> Option<Self> {
+        let rows = usize::from(handles) + 1;
+        (handles > 1).then(|| Self { rows: vec![Sums::default(); rows] })
+    }
+
+    /// A write of the host has arrived with this identifier.
+    pub(super) fn written(&mut self, place: u16, sectors: u32) {
+        let handles = self.rows.len() - 1;
+        self.rows[usize::from(place) % handles].host_sectors += u64::from(sectors);
+    }
+
+    /// A unit of the host has been programmed.
+    pub(crate) fn programmed(&mut self, row: u8) {
+        self.rows[usize::from(row)].programmed += 1;
+    }
+
+    /// A unit has been copied out of a block of this row.
+    pub(crate) fn copied(&mut self, row: u8) {
+        self.rows[usize::from(row)].copied += 1;
+    }
+
+    /// A block of this row has been erased.
+    pub(crate) fn erased(&mut self, row: u8) {
+        self.rows[usize::from(row)].erased += 1;
+    }
+
+    /// A row for each handle and, if anything happened to them, one for shared blocks; with so many
+    /// bytes of a unit and of a block.
+    pub(super) fn report(&self, unit: u64, block: u64) -> Vec<HandleReport> {
+        let handles = self.rows.len() - 1;
+        let rows = (0u64..).zip(&self.rows).map(|(row, sums)| {
+            let host_bytes = sums.host_sectors * u64::from(SECTOR_BYTES);
+            let media_bytes = (sums.programmed + sums.copied) * unit;
+            HandleReport {
+                handle: (row < handles as u64).then_some(row),
+                host_bytes,
+                media_bytes,
+                copied_bytes: sums.copied * unit,
+                erased_bytes: sums.erased * block,
+                write_amplification: (host_bytes > 0)
+                    .then(|| media_bytes as f64 / host_bytes as f64),
+            }
+        });
+        rows.filter(|row| row.handle.is_some() || row.media_bytes + row.erased_bytes > 0).collect()
+    }
+}
