@@ -207,6 +207,11 @@ fn amplified(report: &Report, by: &str) -> Option<f64> {
     report.flash.write_amplification_by.get(by).copied().flatten()
 }
 
+/// The write amplification of each placement handle that the host wrote with.
+fn handles(report: &Report) -> impl Iterator<Item = f64> {
+    report.placement.iter().flatten().filter_map(|row| row.write_amplification)
+}
+
 use Better::{Less, More, Neither};
 
 const OF_RATES: [Other; 7] = [
@@ -231,7 +236,7 @@ const OF_RATES: [Other; 7] = [
     ),
 ];
 
-const OF_FLASH: [Other; 26] = [
+const OF_FLASH: [Other; 28] = [
     ("wa", "1", "write amplification: bytes programmed / bytes written by the host", Less, |r| {
         r.flash.write_amplification
     }),
@@ -244,6 +249,12 @@ const OF_FLASH: [Other; 26] = [
     ("wa_map", "1", "its part of map pages", Less, |r| amplified(r, "map")),
     ("wa_merge", "1", "its part of merges", Less, |r| amplified(r, "merge")),
     ("wa_fold", "1", "its part of folding an SLC cache", Less, |r| amplified(r, "fold")),
+    ("wa_handle_max", "1", "that of the placement handle whose data cost most", Less, |r| {
+        handles(r).max_by(f64::total_cmp)
+    }),
+    ("wa_handle_min", "1", "that of the placement handle whose data cost least", Less, |r| {
+        handles(r).min_by(f64::total_cmp)
+    }),
     ("slc_pages", "1", "pages of host data written to an SLC cache", Neither, |r| {
         r.slc.and_then(|slc| count(slc.cached_pages))
     }),

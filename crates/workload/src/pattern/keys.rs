@@ -21,6 +21,9 @@ choice! {
         /// A share of the accesses goes to the rest of the places: 80 % to 20 %; of these, 80 % to
         /// 20 % of those; and so on.
         SelfSimilar = "self_similar",
+        /// Uniform in each of three zones, which lie behind each other and get shares of the
+        /// accesses.
+        Zoned = "zoned",
     }
 }
 
@@ -65,6 +68,7 @@ const FEW_MIXED: &[&str] = &["pattern.requests=500", "pattern.read_percent=50"];
 const FEW_ZIPF: &[&str] = &["pattern.requests=500", "pattern.access=zipf"];
 const FEW_HOT: &[&str] = &["pattern.requests=500", "pattern.access=hot_cold"];
 const FEW_SKEWED: &[&str] = &["pattern.requests=500", "pattern.access=self_similar"];
+const FEW_ZONED: &[&str] = &["pattern.requests=500", "pattern.access=zoned"];
 const FEW_STRIDED: &[&str] = &["pattern.requests=500", "pattern.access=strided"];
 const FEW_POISSON: &[&str] =
     &["pattern.requests=500", "pattern.arrival=poisson", "stream.pacing=open"];
@@ -225,6 +229,28 @@ keys! {
         scatter: bool = true => {
             kind: Kind::Bool, source: "assumed: popularity knows nothing of addresses",
             flip: "false", with: FEW_HOT,
+        },
+        /// `access = "zoned"`: how much of the range the first zone takes.
+        zone_1_percent: Ppm = Ppm::from_percent(20) => {
+            kind: Kind::percent(0, 1_000_000),
+            source: "WARP, FAST 2026: fio's zoned distribution 80/20:10/20:10/60",
+            flip: "10", with: FEW_ZONED,
+        },
+        /// `access = "zoned"`: share of the accesses that go to the first zone.
+        zone_1_accesses_percent: Ppm = Ppm::from_percent(80) => {
+            kind: Kind::percent(0, 1_000_000), source: "as zone_1_percent", flip: "50",
+            with: FEW_ZONED,
+        },
+        /// `access = "zoned"`: how much of the range the second zone takes. The third zone has the
+        /// rest of the range, and of the accesses.
+        zone_2_percent: Ppm = Ppm::from_percent(20) => {
+            kind: Kind::percent(0, 1_000_000), source: "as zone_1_percent", flip: "60",
+            with: FEW_ZONED,
+        },
+        /// `access = "zoned"`: share of the accesses that go to the second zone.
+        zone_2_accesses_percent: Ppm = Ppm::from_percent(10) => {
+            kind: Kind::percent(0, 1_000_000), source: "as zone_1_percent", flip: "20",
+            with: FEW_ZONED,
         },
         /// `access = "strided"`: distance from the start of a request to the start of the next.
         /// Each lap over the range starts align_kib later than the lap before.

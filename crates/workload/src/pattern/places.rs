@@ -1,7 +1,7 @@
 //! Where requests lie. Draws of stream 5: one where `sequential_percent` is above 0 (does it
 //! continue?), whatever comes of it. Draws of stream 4, none for a request that continues: uniform
-//! and `self_similar` one; zipf one a try; `hot_cold` two (hot? then which place); sequential and
-//! strided none.
+//! and `self_similar` one; zipf one a try; `hot_cold` two (hot? then which place), and so zoned;
+//! sequential and strided none.
 
 use super::keys::{Access, PatternKeys};
 use super::self_similar::SelfSimilar;
@@ -34,6 +34,32 @@ enum Walk {
     HotCold { hot: u64, hot_ppm: u64, scatter: Scatter },
     Strided { next: u64, lap: u64, stride: u64 },
     SelfSimilar { skew: SelfSimilar, scatter: Scatter },
+    Zoned { zones: [Zone; 3] },
+}
+
+/// Places from one on, and the accesses that go to this zone or to one before it, in parts per
+/// million.
+#[derive(Clone, Copy, Debug)]
+struct Zone {
+    first: u64,
+    count: u64,
+    until_ppm: u64,
+}
+
+/// The zones of so many places. One without a place leaves its accesses to the next.
+fn zones(keys: &PatternKeys, count: u64) -> [Zone; 3] {
+    let share = |ppm: u64| {
+        let places = u128::from(count) * u128::from(ppm.min(1_000_000)) / 1_000_000;
+        u64::try_from(places).expect("a share of the places")
+    };
+    let (first, second) = (keys.zone_1_percent.ppm(), keys.zone_2_percent.ppm());
+    let (until, next) = (keys.zone_1_accesses_percent.ppm(), keys.zone_2_accesses_percent.ppm());
+    let ends = [share(first), share(first + second), count];
+    let of = |zone: usize, until_ppm: u64| {
+        let first = if zone == 0 { 0 } else { ends[zone - 1] };
+        Zone { first, count: ends[zone] - first, until_ppm }
+    };
+    [of(0, until), of(1, until + next), of(2, u64::MAX)]
 }
 
 impl Places {
@@ -69,6 +95,7 @@ impl Places {
             Access::SelfSimilar => {
                 Walk::SelfSimilar { skew: SelfSimilar::new(keys.skew_percent.ppm()), scatter }
             }
+            Access::Zoned => Walk::Zoned { zones: zones(keys, count) },
         };
         let continue_ppm = keys.sequential_percent;
         let behind = None;
@@ -123,6 +150,14 @@ impl Places {
                     _ => (0, count),
                 };
                 scatter.place(first + self.random.below(last - first))
+            }
+            Walk::Zoned { zones } => {
+                let drawn = self.random.below(1_000_000);
+                let zone = zones.iter().find(|zone| drawn < zone.until_ppm && zone.count > 0);
+                // The third zone may have no place.
+                let all = Zone { first: 0, count, until_ppm: 0 };
+                let Zone { first, count, .. } = *zone.unwrap_or(&all);
+                first + self.random.below(count)
             }
             Walk::Sequential { next } => {
                 let place = if *next < count { *next } else { 0 };

@@ -295,6 +295,24 @@ fn hot_places_get_their_share_and_are_alike() {
 }
 
 #[test]
+fn zones_get_their_shares_and_are_alike_inside() {
+    let zoned = PatternKeys { access: Access::Zoned, ..keys(200_000) };
+    let share = |place: u32| match place {
+        0..20 => 0.8 / 20.0,
+        20..40 => 0.1 / 20.0,
+        _ => 0.1 / 60.0,
+    };
+    let chances: Vec<f64> = (0..100).map(share).collect();
+    let statistic = chi_square(&counts(pages(&zoned, 1, 100 * PAGE), 100), &chances);
+    assert!(statistic < 148.2, "99 degrees of freedom: {statistic}");
+    // Without a place in the first zone, and without one in the third.
+    let second =
+        PatternKeys { zone_1_percent: Ppm::ZERO, zone_2_percent: Ppm::from_percent(100), ..zoned };
+    let statistic = chi_square(&counts(pages(&second, 1, 20 * PAGE), 20), &[0.05; 20]);
+    assert!(statistic < 43.8, "19 degrees of freedom: {statistic}");
+}
+
+#[test]
 fn self_similar_places_have_their_shares_at_every_depth() {
     for (skew_percent, h) in [(800_000, 0.8), (900_000, 0.9_f64)] {
         let keys = PatternKeys {

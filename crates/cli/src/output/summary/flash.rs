@@ -42,6 +42,7 @@ pub(super) fn figures(merges: bool, report: &Report) -> Vec<String> {
         line("flash", &format!("{reads}, {programs} programs, {erases} erases")),
     ];
     lines.extend(amplification(report));
+    lines.extend(handles(report));
     lines.extend(map_cache(report));
     lines.push(if merges { merged(report) } else { collected(report) });
     lines.extend(slc_cache(report));
@@ -146,6 +147,32 @@ fn collected(report: &Report) -> String {
         erases(wear)
     );
     line("collection", &said)
+}
+
+/// Placement handles that the summary shows; all of them are in the JSON.
+const HANDLES: usize = 8;
+
+/// What the data of each placement handle cost, if there are several.
+fn handles(report: &Report) -> Option<String> {
+    let rows = report.placement.as_ref()?;
+    let mut written: Vec<_> = rows.iter().filter(|row| row.media_bytes > 0).collect();
+    let more = written.len().saturating_sub(HANDLES);
+    written.truncate(HANDLES);
+    let said = written.iter().map(|row| {
+        let copied = format!("{} copied", size(row.copied_bytes));
+        match (row.handle, row.write_amplification) {
+            (Some(handle), Some(factor)) => {
+                format!("{handle}: {factor:.3} ({} written, {copied})", size(row.host_bytes))
+            }
+            (Some(handle), None) => format!("{handle}: {copied}"),
+            (None, _) => format!("shared: {copied}"),
+        }
+    });
+    let mut said = said.collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        said += &format!(", {more} more in --json");
+    }
+    (!said.is_empty()).then(|| line("handles", &said))
 }
 
 /// What went through the SLC cache, if the device has one.
