@@ -60,7 +60,8 @@ fn random_device(random: &mut Random, scheme: &str) -> Option<Settings> {
     let mut keys: Vec<String> =
         CHOICES.iter().map(|(key, values)| format!("{key}={}", random.pick(values))).collect();
     if scheme != "page" {
-        let plain = ["map.store=resident", "gc.policy=greedy", "buffer.bytes=0", "placement.handles=1"];
+        let plain =
+            ["map.store=resident", "gc.policy=greedy", "buffer.bytes=0", "placement.handles=1"];
         keys.extend(plain.map(String::from));
         let plain = ["ftl.mapping_unit_bytes=0", "wear.dynamic=false", "wear.static_gap=0"];
         keys.extend(plain.map(String::from));

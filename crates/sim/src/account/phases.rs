@@ -105,8 +105,8 @@ impl Account {
         cleaned: u64,
         streams: impl ExactSizeIterator<Item = &'a str>,
     ) {
-        let kept = (!measured)
-            .then(|| (std::mem::take(&mut self.totals), self.take_series(), self.take_meter()));
+        let kept =
+            (!measured).then(|| (self.totals.set_aside(), self.take_series(), self.take_meter()));
         self.begin_records(now);
         self.totals.begin(streams);
         self.open = Some(OpenPhase {

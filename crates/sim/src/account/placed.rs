@@ -33,6 +33,11 @@ impl Placed {
         (handles > 1).then(|| Self { rows: vec![Sums::default(); rows] })
     }
 
+    /// For as many handles, without anything that has happened.
+    pub(super) fn emptied(&self) -> Self {
+        Self { rows: vec![Sums::default(); self.rows.len()] }
+    }
+
     /// A write of the host has arrived with this identifier.
     pub(super) fn written(&mut self, place: u16, sectors: u32) {
         let handles = self.rows.len() - 1;

@@ -180,6 +180,12 @@ impl Totals {
         Self { skip, placed: Placed::new(handles), ..Self::default() }
     }
 
+    /// Begins anew, for a phase that does not count; returns what there was.
+    pub(super) fn set_aside(&mut self) -> Self {
+        let placed = self.placed.as_ref().map(Placed::emptied);
+        std::mem::replace(self, Self { placed, ..Self::default() })
+    }
+
     /// A phase of these streams begins.
     pub(super) fn begin<'a>(&mut self, streams: impl ExactSizeIterator<Item = &'a str>) {
         self.stream_places.clear();

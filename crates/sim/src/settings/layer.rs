@@ -157,7 +157,12 @@ impl Needs<'_> {
         self.want(keys.gc.copyback, "gc.copyback", "false", "the layer plans its own copies");
         let apart = "the layer chooses pages plane by plane";
         self.want(keys.joined_planes() > 1, "ftl.frontier", "plane", apart);
-        self.want(keys.placement.handles > 1, "placement.handles", "1", "the layer knows no handles");
+        self.want(
+            keys.placement.handles > 1,
+            "placement.handles",
+            "1",
+            "the layer knows no handles",
+        );
         let slc = "only a page map has an SLC cache";
         self.want(!keys.slc.static_percent.is_zero(), "slc.static_percent", "0", slc);
         self.want(!keys.slc.dynamic_percent.is_zero(), "slc.dynamic_percent", "0", slc);

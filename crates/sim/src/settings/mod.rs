@@ -12,9 +12,9 @@ mod slc;
 mod times;
 
 use crate::config::{
-    Allocation, BufferKeys, ConfigError, DeviceKeys, Eviction, GcStart, HostChoice, Isolation, MapKeys,
-    MapReserve, MapStore, MultiPlane, Precision, Problem, Settings, SlotsScope, operation_mw,
-    units_of_plane,
+    Allocation, BufferKeys, ConfigError, DeviceKeys, Eviction, GcStart, HostChoice, Isolation,
+    MapKeys, MapReserve, MapStore, MultiPlane, Precision, Problem, Settings, SlotsScope,
+    operation_mw, units_of_plane,
 };
 use crate::initial;
 use crate::parts::blocks::Frontiers;

@@ -113,7 +113,12 @@ fn check_parts(keys: &DeviceKeys, geometry: &Geometry, what: &str, fail: &mut im
         "manages free blocks itself; with ftl.finish it does its work for idle times after the run",
         "set gc.restore = false",
     );
-    refuse(keys.placement.handles > 1, "placement.handles", "knows no handles", "set placement.handles = 1");
+    refuse(
+        keys.placement.handles > 1,
+        "placement.handles",
+        "knows no handles",
+        "set placement.handles = 1",
+    );
     refuse(
         !keys.nand.factory_bad_percent.is_zero() || keys.nand.endurance_cycles > 0,
         "nand.endurance_cycles",

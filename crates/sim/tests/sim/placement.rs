@@ -1,14 +1,19 @@
 //! Placement handles: data of different handles never share a block, as far as their isolation
 //! says; what that does to write amplification, against closed forms; sums by handle.
 
-use crate::common::{Random, Recorded, one_full_die, record, request, seeds, settings};
+use crate::common::phases::pacing;
+use crate::common::{
+    Random, Recorded, one_full_die, record, request, restored, saved, seeds, settings,
+};
 use crate::formulas::greedy_write_amplification;
 use crate::generators::devices::{Family, case};
 use flashyard_core::request::{Request, RequestOp};
+use flashyard_core::units::Time;
 use flashyard_sim::config::{Isolation, Settings};
-use flashyard_sim::device::Device;
+use flashyard_sim::device::{Device, PhaseKeys};
 use flashyard_sim::observe::{BlockErased, Contents, Observer, Shared, UnitProgrammed};
 use flashyard_sim::report::{HandleReport, Report};
+use flashyard_sim::stream::{Pacing, Stream};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
@@ -22,9 +27,9 @@ fn two_classes(units: u64, (hot, share): (u64, u64), count: u64, seed: u64) -> V
         if random.below(100) < share { random.below(hot) } else { hot + random.below(units - hot) }
     });
     let all: Vec<u64> = (0..units).chain(drawn).collect();
-    let requests = (0..).zip(all).map(|(at, lpn)| {
-        request(20 * at, WRITE, lpn, 1).placed(Some(u16::from(lpn >= hot)))
-    });
+    let requests = (0..)
+        .zip(all)
+        .map(|(at, lpn)| request(20 * at, WRITE, lpn, 1).placed(Some(u16::from(lpn >= hot))));
     requests.collect()
 }
 
@@ -162,7 +167,8 @@ fn separated_classes_cost_what_uniform_writes_do() {
 /// Sums by handle add up to those of the device: programs of the host and of copies, erases.
 #[test]
 fn sums_by_handle_add_up() {
-    for keys in [&APART[..], &["placement.handles=3"], &["placement.handles=2", "ftl.generations=0"]]
+    for keys in
+        [&APART[..], &["placement.handles=3"], &["placement.handles=2", "ftl.generations=0"]]
     {
         let settings = die(64, 16, 30, keys);
         let units = u64::from(settings.exported_units);
@@ -181,6 +187,38 @@ fn sums_by_handle_add_up() {
         let shared = rows(&report).iter().any(|row| row.handle.is_none());
         assert_eq!(shared, settings.keys.placement.isolation == Isolation::Initial, "{keys:?}");
     }
+}
+
+/// Phases that are not measured leave nothing in the sums, and a device that is saved between
+/// phases goes on with them.
+#[test]
+fn sums_are_of_measured_phases_and_outlive_a_save() {
+    let settings = die(64, 16, 30, &APART);
+    let units = u64::from(settings.exported_units);
+    let requests = two_classes(units, (units / 3, 60), units, 7);
+    let phase = |device: &mut Device, part: &[Request], measure: bool| {
+        let mut part = part.iter().map(|request| request.at(Time::ZERO));
+        let source = Box::new(move || Ok::<_, Infallible>(part.next()));
+        let stream = Stream { name: "w".to_string(), keys: pacing(Pacing::Closed, 4), source };
+        let keys = PhaseKeys { measure, ..PhaseKeys::default() };
+        device.run_phase(&keys, vec![stream]).expect("the writes fit");
+    };
+    let (first, rest) = requests.split_at(requests.len() / 2);
+    let (second, third) = rest.split_at(rest.len() / 2);
+    let told = |saves: bool| {
+        let mut device = Device::new(&settings);
+        phase(&mut device, first, false);
+        phase(&mut device, second, true);
+        if saves {
+            device = restored(&settings, &saved(&device)).expect("it was saved");
+        }
+        phase(&mut device, third, true);
+        device.finish().expect("the energy fits").placement.expect("there are handles")
+    };
+    let whole = told(false);
+    let host: u64 = whole.iter().map(|row| row.host_bytes).sum();
+    assert_eq!(host, rest.len() as u64 * 4_096);
+    assert_eq!(told(true), whole);
 }
 
 /// Random devices with handles, under the checker.

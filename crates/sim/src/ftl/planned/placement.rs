@@ -70,7 +70,8 @@ impl Placement for Planned {
         let block = self.current_step(lent.sets.plane(set)).block();
         let was_used = self.forget_pages(block);
         lent.base.map.blocks.erased_planned(block, was_used);
-        let erased = Erased { block, worn_out: false, no_room: false, by: Eraser::Merge, row: None };
+        let erased =
+            Erased { block, worn_out: false, no_room: false, by: Eraser::Merge, row: None };
         lent.todo.push(Todo::Erased(set, erased));
     }
 
