@@ -1,9 +1,9 @@
 //! `cargo xtask ci`: every check that a change must pass, up to the first failure.
 //!
 //! Cheap steps come first. Clippy, the `no_std` check and the documentation share the metadata of
-//! the dependencies; this program and the test steps share their code. The package of Python and the
-//! check of the schemas, which share less, are made ready beside the tests: whatever waits for one
-//! long test or for one crate leaves a processor to the other.
+//! the dependencies; this program and the test steps share their code. The package of Python and
+//! the check of the schemas, which share less, are made ready beside the tests: whatever waits for
+//! one long test or for one crate leaves a processor to the other.
 //!
 //! Fuzz targets are compiled and not run: they are built with flags of their own, which takes four
 //! minutes of a processor. `cargo xtask fuzz` runs them.

@@ -38,10 +38,6 @@ counted! {
     table_looked_up => tables.lookups;
     /// A write or a trim of a logical page was committed.
     change_committed => tables.changes;
-    /// A copy of a logical page was committed.
-    copy_committed => tables.copies;
-    /// A block of a translation layer was erased by garbage collection.
-    layer_collected => gc_jobs;
     /// A program waits for an erase.
     room_awaited => room_waits;
     /// An operation was suspended.
@@ -81,6 +77,25 @@ impl Account {
     /// Map entries of moved pages were changed in the cache.
     pub(crate) const fn cached_entries_updated(&mut self, count: u64) {
         self.totals.gc_lines_updated += count;
+    }
+
+    /// A unit has been copied, out of a block with data of this row of placement handles, by a job
+    /// of garbage collection or not; `current` is whether its source had not been superseded.
+    pub(crate) fn unit_copied(&mut self, row: Option<u8>, current: bool, of_job: bool) {
+        self.totals.gc_superseded += u64::from(!current);
+        self.totals.tables.copies += u64::from(current && of_job);
+        if let (Some(placed), Some(row)) = (&mut self.totals.placed, row) {
+            placed.copied(row);
+        }
+    }
+
+    /// A block with data of this row of placement handles has been erased; by garbage collection of
+    /// a translation layer or not.
+    pub(crate) fn block_collected(&mut self, row: Option<u8>, of_layer: bool) {
+        self.totals.gc_jobs += u64::from(of_layer);
+        if let (Some(placed), Some(row)) = (&mut self.totals.placed, row) {
+            placed.erased(row);
+        }
     }
 
     /// The sources of copies were superseded before the copies were over.

@@ -152,8 +152,9 @@ impl Account {
     }
 
     /// Sums by placement handle, on a device that has several.
-    pub(crate) fn placed(&mut self) -> &mut Placed {
-        self.totals.placed.as_mut().expect("the device has several handles")
+    #[inline]
+    pub(crate) const fn placed(&mut self) -> Option<&mut Placed> {
+        self.totals.placed.as_mut()
     }
 
     /// Whether the device was made from a saved one.

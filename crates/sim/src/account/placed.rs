@@ -1,8 +1,27 @@
 //! What the data of each placement handle cost: where a device keeps several apart.
 
-use super::report::HandleReport;
 use crate::saved::saved;
 use flashyard_core::request::SECTOR_BYTES;
+use serde::Serialize;
+
+/// What the data of a placement handle cost. Copies count for the handle that wrote the block they
+/// were copied out of.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HandleReport {
+    /// The handle; none for blocks in which data of several lie, since they were copied together.
+    pub handle: Option<u64>,
+    /// Bytes that the host wrote with it.
+    pub host_bytes: u64,
+    /// Bytes of units that were programmed: those of the host and copies. What programs left empty
+    /// does not count.
+    pub media_bytes: u64,
+    /// Bytes of copies.
+    pub copied_bytes: u64,
+    /// Bytes of blocks that were erased.
+    pub erased_bytes: u64,
+    /// Media bytes a host byte.
+    pub write_amplification: Option<f64>,
+}
 
 /// Sums over the data of one handle.
 #[derive(Clone, Copy, Debug, Default)]

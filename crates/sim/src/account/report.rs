@@ -1,5 +1,6 @@
 //! The results of a run as plain data. Serialised, it is most of the `--json` contract.
 
+pub use super::placed::HandleReport;
 pub use super::streams::StreamReport;
 use super::{PhaseReport, Utilisation};
 use crate::metrics::drift::Third;
@@ -86,25 +87,6 @@ pub struct BusReport {
     pub status_requests: u64,
     /// Those whose answer was that the die is busy.
     pub busy_answers: u64,
-}
-
-/// What the data of a placement handle cost. Copies count for the handle that wrote the block they
-/// were copied out of.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct HandleReport {
-    /// The handle; none for blocks in which data of several lie, since they were copied together.
-    pub handle: Option<u64>,
-    /// Bytes that the host wrote with it.
-    pub host_bytes: u64,
-    /// Bytes of units that were programmed: those of the host and copies. What programs left empty
-    /// does not count.
-    pub media_bytes: u64,
-    /// Bytes of copies.
-    pub copied_bytes: u64,
-    /// Bytes of blocks that were erased.
-    pub erased_bytes: u64,
-    /// Media bytes a host byte.
-    pub write_amplification: Option<f64>,
 }
 
 /// What went through the SLC cache.

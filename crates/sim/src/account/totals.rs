@@ -169,8 +169,8 @@ saved!(Totals {
     wear_jobs, gc_valid,
     gc_superseded, gc_lines_updated, room_waits, rekeys, unmapped_reads, data_hazards_ignored,
     hazard_picks, backlog, drift, requests, first_arrival, last_arrival, last_completion, spans,
-    unmeasured_cleaned, streams, placed, energy, suspensions, bit_errors, padded, partial_writes_read,
-    partial_writes,
+    unmeasured_cleaned, streams, placed, energy, suspensions, bit_errors, padded,
+    partial_writes_read, partial_writes,
 } skip { skip, counts_from, phase_first, maintains, stream_places });
 
 impl Totals {

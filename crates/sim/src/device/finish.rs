@@ -48,7 +48,7 @@ impl Device {
     /// The operation of a single set is over.
     fn alone_over(&mut self, set: SetId, operation: &Operation, die: DieId) {
         let phase = self.phase();
-        self.ledger().account_alone(set, phase, operation);
+        self.ledger().account_for(set, (die, phase), operation);
         self.settle(set, operation);
         self.stir(die);
         let reads = self.sets.stage(set) == Stage::Read;
@@ -181,9 +181,6 @@ impl Device {
     fn commit_write(&mut self, set: SetId) {
         if self.account.follows_units() {
             self.teller().tell_written(set);
-        }
-        if self.settings.frontiers.streams > 1 {
-            self.account.placed().programmed(self.sets[set].stream());
         }
         let (number, counts) = self.ftl.write_over(set, &mut self.sets);
         if self.account.is_checked() {

@@ -63,24 +63,15 @@ impl Device {
 
     pub(super) fn unit_copied(&mut self, set: SetId, copy: &Copied) {
         self.account.copied(copy.from, copy.to, copy.lpn);
-        if let Some(row) = copy.row {
-            self.account.placed().copied(row);
-        }
         if self.account.follows_units() {
             self.teller().tell_copied(set, copy);
         }
-        if !copy.current {
-            self.account.copies_superseded(1);
-        } else if copy.of_job && copy.lpn.is_some() {
-            self.account.copy_committed();
-        }
+        let of_job = copy.of_job && copy.lpn.is_some();
+        self.account.unit_copied(copy.row, copy.current, of_job);
     }
 
     pub(super) fn block_erased(&mut self, set: SetId, erased: Erased) {
         self.account.erased(erased.block);
-        if let Some(row) = erased.row {
-            self.account.placed().erased(row);
-        }
         if self.account.follows_units() {
             self.teller().tell_erased(set, erased);
         }
@@ -93,9 +84,8 @@ impl Device {
         if erased.worn_out {
             self.account.worn_out(erased.block);
         }
-        if erased.by == Eraser::Merge && self.sets.stage(set) == Stage::Erase {
-            self.account.layer_collected();
-        }
+        let of_layer = erased.by == Eraser::Merge && self.sets.stage(set) == Stage::Erase;
+        self.account.block_collected(erased.row, of_layer);
         if erased.no_room {
             self.failed = Some(self.no_room(self.sets.plane(set)));
         }

@@ -3,8 +3,8 @@
 //! The continued run is the same, byte for byte, as that of the device that was saved: everything
 //! that outlives a request is in the file, statistics included. Settings that shape it (the
 //! sections geometry, map, ftl and placement, those of the scheme, the bits of a cell and the order
-//! of its programs) must agree; all others may differ, so that an experiment can branch: another policy,
-//! another interface, other times.
+//! of its programs) must agree; all others may differ, so that an experiment can branch: another
+//! policy, another interface, other times.
 
 use super::Device;
 use super::time::ftl_figures;

@@ -4,37 +4,38 @@ use super::Ledger;
 use crate::handle::SetId;
 use crate::metrics::counters::{ArrayWork, Phase, Work};
 use crate::observe::CommandName;
-use crate::sets::Operation;
+use crate::sets::{Operation, Stage};
 use flashyard_core::units::DieId;
 
 impl Ledger<'_> {
     /// Counts a set's share of an operation: the first set of a page stands for the page, the
     /// leader for the operation and its command.
+    #[inline]
     pub(crate) fn account_for(
         &mut self,
         set: SetId,
         (die, phase): (DieId, Phase),
         operation: &Operation,
     ) {
-        let stage = self.sets.stage(set);
-        let codewords = self.sets[set].page_codewords();
-        let leads = Some(set) == operation.leader();
+        let (stage, state) = (self.sets.stage(set), &self.sets[set]);
+        let (codewords, rider) = (state.page_codewords(), state.rider());
+        if stage == Stage::Program
+            && let Some(placed) = self.account.placed()
+        {
+            placed.programmed(state.stream());
+        }
         if codewords > 0 {
+            let leads = Some(set) == operation.leader();
             let transfer_ns = if self.flash.has_requests() {
                 self.wire_share(set, die, leads)
+            } else if leads && rider.is_none() {
+                operation.channel_ns()
             } else {
                 let command_ns = if leads { self.flash.command_ns() } else { 0 };
                 command_ns + self.flash.channel_ns(stage, codewords, operation.slc())
             };
             self.count_page(set, (operation, phase), (leads, transfer_ns));
         }
-    }
-
-    /// Counts an operation that serves this set alone, where bus requests are not followed.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
-    pub(crate) fn account_alone(&mut self, set: SetId, phase: Phase, operation: &Operation) {
-        self.count_page(set, (operation, phase), (true, operation.channel_ns()));
     }
 
     /// Counts the work on a page of an operation that is over; `leads` is whether it counts as one.

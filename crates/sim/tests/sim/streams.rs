@@ -316,8 +316,9 @@ fn random_phases_keep_every_rule() {
 #[test]
 fn every_key_of_streams_and_phases_does_something() {
     let results = |phase: PhaseKeys, keys: StreamKeys, with: &[&str]| {
-        let device: Vec<&str> =
-            with.iter().copied().filter(|key| key.starts_with("interface")).collect();
+        let of_device =
+            |key: &&str| ["interface.", "placement."].iter().any(|part| key.starts_with(part));
+        let device: Vec<&str> = with.iter().copied().filter(of_device).collect();
         let settings = collecting(&device);
         let pages = u64::from(settings.exported_units);
         let count = if with.contains(&"@full") { 8 * pages } else { 300 };
