@@ -80,7 +80,7 @@ impl Starts<'_> {
             let latency = cell.value(class, What::P50).or_else(|| cell.value(class, What::Mean));
             let Some((us, depth)) = latency.zip(cell.number("queue_depth")?) else { continue };
             let bytes = cell.number("block_bytes")?.unwrap_or(4_096.0);
-            match all.iter_mut().find(|(known, ..)| *known == bytes) {
+            match all.iter_mut().find(|(known, ..)| known.total_cmp(&bytes).is_eq()) {
                 Some(known) if depth < known.2 => *known = (bytes, us * 1e3, depth),
                 Some(_) => {}
                 None => all.push((bytes, us * 1e3, depth)),
