@@ -74,10 +74,10 @@ pub(crate) struct SearchArgs {
     /// Sets a key of the device for all runs; repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Requests of the run of a cell: 20,000, and 8,000 in the fits of `board`.
+    /// Requests of the run of a cell: 20,000, and 4,000 in the fits of `board`.
     #[arg(long, value_name = "N")]
     pub(crate) requests: Option<u64>,
-    /// How often all cells are run for a search: 1,200, and 150 in each fit of `board`.
+    /// How often all cells are run for a search: 1,200, and 200 in each fit of `board`.
     #[arg(long, value_name = "N")]
     pub(crate) evaluations: Option<usize>,
     /// Seed of the requests of all runs.

@@ -5,6 +5,7 @@ use crate::plan::Plan;
 use anyhow::Result;
 use flashyard_core::key::Value;
 use flashyard_sim::config::Sections;
+use std::f64::consts::LN_2;
 
 /// Which cells may tell something about a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub(super) enum Told {
     Writes,
     /// Cells with writes, where the device has a write buffer.
     Buffered,
+    /// Cells with writes at a rate, where garbage collection of the device is paced.
+    Paced,
     /// Cells with write amplification.
     Amplification,
 }
@@ -36,8 +39,8 @@ pub(super) struct Declared {
     pub(super) high: &'static str,
     pub(super) told: Told,
     /// The standard deviation of its logarithm around the value that the device has; 0 for keys
-    /// that count or choose. Assumed: 0.3 where standards leave few values, 0.5 where parts of one
-    /// time differ, 1 where makers choose.
+    /// that choose. Assumed: 0.3 where standards leave few values, 0.5 where parts of one time
+    /// differ, a factor of two for keys that count, 1 where makers choose.
     pub(super) deviation: f64,
     /// The key turns a mechanism on, which is off in most devices: which of its bounds stands for
     /// that.
@@ -82,10 +85,10 @@ const fn mechanism(
 
 /// The keys.
 pub(super) const DECLARED: &[Declared] = &[
-    declared("geometry.ways", ("1", "16"), Told::Reads, 0.0),
-    declared("geometry.dies_per_way", ("1", "8"), Told::Reads, 0.0),
-    declared("geometry.planes", ("1", "8"), Told::Planes, 0.0),
-    declared("geometry.page_bytes", ("4096", "16384"), Told::Sizes, 0.0),
+    declared("geometry.ways", ("1", "16"), Told::Reads, LN_2),
+    declared("geometry.dies_per_way", ("1", "8"), Told::Reads, LN_2),
+    declared("geometry.planes", ("1", "8"), Told::Planes, LN_2),
+    declared("geometry.page_bytes", ("4096", "16384"), Told::Sizes, LN_2),
     declared("nand.multi_plane", ("same_page", "any"), Told::Planes, 0.0),
     declared("nand.cache_read", ("false", "true"), Told::Reads, 0.0),
     declared("nand.read_us", ("10", "400"), Told::Reads, 0.5),
@@ -95,11 +98,12 @@ pub(super) const DECLARED: &[Declared] = &[
     declared("channel.ps_per_byte", ("200", "10000"), Told::All, 0.5),
     declared("interface.link_ps_per_byte", ("60", "2000"), Told::All, 0.3),
     declared("interface.link_latency_ns", ("200", "50000"), Told::All, 1.0),
-    declared("firmware.read_ns", ("200", "100000"), Told::Reads, 1.0),
-    declared("firmware.write_ns", ("200", "100000"), Told::Writes, 1.0),
+    declared("firmware.read_ns", ("200", "100000"), Told::Reads, 0.5),
+    declared("firmware.write_ns", ("200", "100000"), Told::Writes, 0.5),
     declared("firmware.unit_ns", ("1", "20000"), Told::Units, 1.0),
     declared("firmware.spread_percent", ("1", "100"), Told::All, 1.0),
     declared("nand.program_us", ("50", "5000"), Told::Writes, 0.5),
+    mechanism("nand.program_max_us", ("50", "20000"), Told::Writes, Off::Low),
     declared("buffer.bytes", ("1048576", "268435456"), Told::Buffered, 1.0),
     declared("buffer.ps_per_byte", ("1", "1000"), Told::Buffered, 0.5),
     mechanism("nand.read_early_percent", ("0.1", "60"), Told::Reads, Off::Low),
@@ -108,6 +112,8 @@ pub(super) const DECLARED: &[Declared] = &[
     mechanism("buffer.release_us", ("10", "20000"), Told::Buffered, Off::Low),
     mechanism("firmware.stall_units", ("1000", "1000000"), Told::Writes, Off::High),
     declared("firmware.stall_us", ("20", "5000"), Told::Writes, 1.0),
+    declared("gc.soft_free_blocks", ("2", "64"), Told::Paced, 0.5),
+    mechanism("gc.soft_zone_blocks", ("1", "32"), Told::Paced, Off::Low),
     declared("ftl.over_provisioning_percent", ("2", "200"), Told::Amplification, 0.5),
 ];
 
@@ -137,6 +143,13 @@ pub(super) fn is_told(told: Told, cells: &[Cell], device: &Plan) -> Result<bool>
         }
         Told::Writes => has(Class::Write),
         Told::Buffered => has(Class::Write) && number("buffer.bytes") > 0,
+        Told::Paced => {
+            let rates = ["rate_per_s", "writes_per_s_asked"];
+            let is_at_rate = |cell: &Cell| rates.iter().any(|rate| cell.get(rate).is_some());
+            has(Class::Write)
+                && cells.iter().any(is_at_rate)
+                && device.shown("gc.pacing").as_deref() != Some("none")
+        }
         Told::Amplification => {
             cells.iter().any(|cell| cell.value(Class::Write, What::Amplification).is_some())
         }

@@ -6,7 +6,7 @@
 //! its keys apart. What is known of keys before (their priors) adds to what the cells say of each,
 //! but tells no combination apart.
 
-pub use super::slopes::{Slopes, slopes};
+pub use super::slopes::{Moves, Slopes, slopes};
 
 use super::cell::Cell;
 use super::keys::Keys;
@@ -45,7 +45,7 @@ pub struct Known {
 
 /// Finds out what cells say about the keys.
 pub fn identify(model: &Model, cells: &[Cell], keys: &Keys, at: &Point) -> Result<Known> {
-    let Slopes { free, of: slopes, left } = slopes(model, cells, keys, at)?;
+    let Slopes { free, of: slopes, left } = slopes(model, cells, keys, at, Moves::Both)?;
     let counted = cells.iter().flat_map(|cell| &cell.measured);
     let counts = counted.map(|(figure, _)| figure.weight() > 0.0).zip(left.iter());
     let sizes: Vec<f64> =

@@ -84,7 +84,7 @@ impl Keys {
         };
         for one in DECLARED.iter().filter(|_| named.is_empty()) {
             let mut parameter = parameter(&model.own, one.key, one.low, one.high)?;
-            let value = stored(&device, one.key).filter(|value| *value > 0);
+            let value = known(&device, one.key);
             parameter.off = match one.off {
                 Off::Never => None,
                 Off::Low => Some(parameter.low),
@@ -117,8 +117,7 @@ impl Keys {
         for assumed in assumptions() {
             let starts = Starts { cells, device: &device, assumed };
             let of = |parameter: &Parameter| {
-                let known = stored(&device, &parameter.key).filter(|value| *value > 0);
-                let known = known.unwrap_or_else(|| parameter.usual());
+                let known = known(&device, &parameter.key).unwrap_or_else(|| parameter.usual());
                 Ok(parameter.nearest(starts.of(&parameter.key)?.unwrap_or(known)))
             };
             let start: Point = keys.parameters.iter().map(of).collect::<Result<_>>()?;
@@ -131,7 +130,9 @@ impl Keys {
 
     /// Notes a key that no cell tells.
     fn leave(&mut self, parameter: Parameter, value: u64) {
-        if let Some(likely) = parameter.likely() {
+        if !parameter.is_discrete()
+            && let Some(likely) = parameter.likely()
+        {
             self.untold.push(Untold { parameter, value, likely });
         }
     }
@@ -142,11 +143,11 @@ impl Keys {
         let firmware = all.iter().any(|parameter| parameter.key.starts_with("firmware."));
         let mut kept = Vec::new();
         for (place, parameter) in all.into_iter().enumerate() {
-            let value = stored(device, &parameter.key).filter(|value| *value > 0);
+            let value = known(device, &parameter.key);
             // A single core is not that of the device: its times are fitted all or none.
             let is_kept = told[place]
                 || value.is_none() && parameter.off.is_none()
-                || parameter.prior.is_none()
+                || parameter.is_discrete()
                 || firmware && parameter.key.starts_with("firmware.");
             kept.push(is_kept);
             if is_kept {
@@ -196,11 +197,11 @@ impl Keys {
         point
     }
 
-    /// How far a point is from what is known of its keys before: the mean square, in deviations.
+    /// How far a point is from what is known of its keys before: the sum of squares, in deviations.
     pub(super) fn away(&self, point: &Point) -> f64 {
         let pairs = self.parameters.iter().zip(point);
         let known = pairs.filter_map(|(parameter, value)| Some(parameter.prior?.away(*value)));
-        known.map(|away| away * away).sum::<f64>() / self.parameters.len() as f64
+        known.map(|away| away * away).sum()
     }
 
     /// The settings of a point. Where the point changes the number of planes or their pages,
@@ -262,6 +263,15 @@ impl Keys {
         }
         (blocks(pages).max(fewest), pages)
     }
+}
+
+/// What the device has of a key, as a fit counts it: the firmware of a fit is one core, whose times
+/// are those of all cores together.
+fn known(device: &Plan, key: &str) -> Option<u64> {
+    let value = stored(device, key).filter(|value| *value > 0)?;
+    let cores = stored(device, "firmware.cores").unwrap_or(1).max(1);
+    let is_time = ["firmware.read_ns", "firmware.write_ns", "firmware.unit_ns"].contains(&key);
+    Some(if is_time { (value / cores).max(1) } else { value })
 }
 
 fn parameter(own: &OwnParts, path: &str, low: &str, high: &str) -> Result<Parameter> {

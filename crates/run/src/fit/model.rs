@@ -3,9 +3,8 @@
 use super::asked::Asked;
 use super::cells::{Cell, Class, Figure, What};
 use crate::error::wrong;
-use crate::plan::{DeviceFrom, Plan};
+use crate::plan::{Base, DeviceFrom, Plan, WorkloadFrom};
 use crate::simulate::{Options, simulate};
-use crate::workload_file;
 use anyhow::Result;
 use flashyard_core::quantity::Ppm;
 use flashyard_core::request::RequestOp;
@@ -16,6 +15,8 @@ use flashyard_sim::observe::{Observer, RequestDone, Shared};
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::report::Report;
 use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How a device is run to be compared with cells.
 #[derive(Clone, Debug)]
@@ -36,6 +37,8 @@ pub struct Model {
     is_small: bool,
     /// The largest visible capacity of all cells.
     largest_gib: f64,
+    /// Files that were read, by the workload of a cell.
+    read: Arc<Mutex<BTreeMap<String, Arc<Base>>>>,
 }
 
 /// Blocks of a plane and pages of a block of a small device for reads alone, all of it written:
@@ -52,10 +55,16 @@ const SMALL_PAGES: [u64; 5] = [768, 384, 192, 96, 48];
 const SMALL_UNITS: u64 = 1 << 24;
 const SMALL_BLOCKS: u64 = 200;
 
+/// Free blocks of a plane of a small device in order, beyond those that a run writes: garbage
+/// collection begins at 16 at most, and a few are open.
+const FREE_BLOCKS: u64 = 24;
+
 /// Requests that a cell with writes answers before it is measured: a share of those measured, and
-/// several times those outstanding. Assumed.
+/// several times those outstanding, fewer times of large ones. Assumed: writes of an ordered drive
+/// begin with a full buffer, so behind one round of large requests each has waited for all others.
 const WARM_UP_SHARE: u64 = 4;
 const WARM_UP_ROUNDS: f64 = 8.0;
+const FEWEST_ROUNDS: f64 = 1.25;
 
 /// Bytes of requests of which a run has all that are asked for. Larger ones are fewer, in
 /// proportion.
@@ -87,7 +96,9 @@ impl Model {
             largest_gib = largest_gib.max(cell.number("visible_gib")?.unwrap_or(0.0));
         }
         let is_small = false;
-        let mut model = Self { own, device, text, set, requests, seed, is_small, largest_gib };
+        let read = Arc::default();
+        let mut model =
+            Self { own, device, text, set, requests, seed, is_small, largest_gib, read };
         let keys = model.device(&cells[0])?.sections.device;
         let sets_blocks = |setting: &String| {
             let name = setting.split('=').next().unwrap_or(setting).trim();
@@ -198,6 +209,22 @@ impl Model {
         Ok(((self.requests as f64 * FREE_BYTES / bytes) as u64).max(1))
     }
 
+    /// The files of a cell, each read once.
+    fn base(&self, cell: &Cell, plan: String) -> Result<Arc<Base>> {
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(base) = read.get(&plan) {
+            return Ok(Arc::clone(base));
+        }
+        let from = match &self.text {
+            Some(text) => DeviceFrom::Text(&self.device, text),
+            None => DeviceFrom::Named(&self.device),
+        };
+        let workload = WorkloadFrom::Text(&cell.place, &plan);
+        let base = Arc::new(Base::of(self.own.clone(), from, workload)?);
+        read.insert(plan, Arc::clone(&base));
+        Ok(base)
+    }
+
     fn inputs(&self, cell: &Cell, keys: &[Setting]) -> Result<Plan> {
         let requests = self.requests_of(cell)?;
         let warm_up = warm_up(cell, requests)?;
@@ -215,21 +242,14 @@ impl Model {
             let state = if state == "sequential" { "full" } else { state };
             set.push((cell.place.as_str(), format!("state.initial={state}")));
         }
-        let from = match &self.text {
-            Some(text) => DeviceFrom::Text(&self.device, text),
-            None => DeviceFrom::Named(&self.device),
-        };
-        let load = |set: &[(&str, String)]| {
-            let plan = |problems: &mut _| workload_file::parse(&cell.place, &plan, false, problems);
-            Plan::load_with(self.own.clone(), from, plan, set)
-        };
-        let mut inputs = load(&set)?;
+        let base = self.base(cell, plan)?;
+        let mut inputs = base.with(&set)?;
         if let Some(gib) = cell.number("visible_gib")? {
             // The spare space is that of the largest visible capacity, and what is not visible.
             let spare = inputs.sections.device.ftl.over_provisioning_percent.ppm() as f64 / 1e6;
             let share = (1.0 + spare) * self.largest_gib / gib - 1.0;
             set.push((cell.place.as_str(), format!("{SPARE}={:.4}", 100.0 * share)));
-            inputs = load(&set)?;
+            inputs = base.with(&set)?;
         }
         let device = &mut inputs.sections.device;
         if writes(cell)
@@ -241,7 +261,9 @@ impl Model {
             device.buffer.initial = InitialBuffer::Dirty;
         }
         if self.is_small {
-            shrink(&mut inputs.sections.device, writes(cell));
+            let bytes = bytes_of(cell)?;
+            let written = writes(cell).then_some((requests + warm_up) * bytes);
+            shrink(&mut inputs.sections.device, written);
         }
         inputs.set_seed(self.seed);
         Ok(inputs)
@@ -250,15 +272,16 @@ impl Model {
 
 /// Makes a device small that has the dies and the times of the large one. Write amplification
 /// depends on the spare space, which stays, and the time of an erase is that of its pages. A fresh
-/// device keeps its blocks: what it is given would fill a small one.
-fn shrink(keys: &mut DeviceKeys, writes: bool) {
+/// device keeps its blocks: what it is given would fill a small one. `written` has the bytes that a
+/// run writes, where it writes.
+fn shrink(keys: &mut DeviceKeys, written: Option<u64>) {
     let geometry = &mut keys.geometry;
-    if !writes {
+    let Some(written) = written else {
         geometry.blocks_per_plane = geometry.blocks_per_plane.min(SMALL_READ.0);
         geometry.pages_per_block = geometry.pages_per_block.min(SMALL_READ.1);
         keys.ftl.over_provisioning_percent = Ppm::ALL;
         return;
-    }
+    };
     if keys.state.initial == InitialState::Fresh {
         return;
     }
@@ -278,7 +301,13 @@ fn shrink(keys: &mut DeviceKeys, writes: bool) {
     let units = if keys.state.initial == InitialState::Full { 0 } else { SMALL_UNITS };
     let fits = |pages: &u64| row * blocks * pages <= units;
     let pages = SMALL_PAGES.into_iter().find(fits).unwrap_or(SMALL_PAGES[4]).min(own);
-    let most = SMALL_BLOCKS.max(units / (row * pages));
+    let most = if keys.state.initial == InitialState::Full {
+        // Half of the blocks are free: the run fills some, and what is in the buffer others.
+        let rows = (written + keys.buffer.bytes).div_ceil(planes * page * pages);
+        2 * (rows + rows / 4 + FREE_BLOCKS)
+    } else {
+        SMALL_BLOCKS.max(units / (row * pages))
+    };
     (geometry.blocks_per_plane, geometry.pages_per_block) = (blocks.min(most), pages);
     keys.nand.erase_us = Span::from_ns(keys.nand.erase_us.as_ns() * pages / own);
 }
@@ -361,8 +390,19 @@ fn warm_up(cell: &Cell, requests: u64) -> Result<u64> {
         None => cell.number("queue_depth")?.unwrap_or(1.0),
     };
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
-    let rounds = (WARM_UP_ROUNDS * outstanding).clamp(0.0, 1e9) as u64;
+    let rounds = {
+        let bytes = cell.number("block_bytes")?.unwrap_or(FREE_BYTES).max(FREE_BYTES);
+        let rounds = (WARM_UP_ROUNDS * FREE_BYTES / bytes).max(FEWEST_ROUNDS);
+        (rounds * outstanding).clamp(0.0, 1e9) as u64
+    };
     Ok(rounds.max(requests / WARM_UP_SHARE))
+}
+
+/// Bytes of a request of a cell.
+fn bytes_of(cell: &Cell) -> Result<u64> {
+    let bytes = cell.number("block_bytes")?.unwrap_or(4_096.0);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+    Ok(bytes.clamp(1.0, 1e9) as u64)
 }
 
 /// Whether something writes in a cell.
@@ -480,6 +520,7 @@ mod tests {
             seed: 1,
             is_small: false,
             largest_gib: 0.0,
+            read: Arc::default(),
         };
         let small = Model { is_small: true, ..whole.clone() };
         let [whole, small] = [whole, small].map(|model| model.run(&cell, &[]).unwrap());

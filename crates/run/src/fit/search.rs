@@ -14,7 +14,7 @@ use super::cells::Cell;
 use super::declared::COMPANIONS;
 use super::keys::Keys;
 use super::model::Model;
-use super::slopes::slopes;
+use super::slopes::{Moves, slopes};
 use anyhow::{Context, Result};
 use cmaes::{CMAESOptions, DVector};
 use nalgebra::DMatrix;
@@ -38,9 +38,10 @@ pub fn distance(cells: &[Cell], figures: &[Vec<f64>]) -> f64 {
     if weights == 0.0 { 0.0 } else { sum / weights }
 }
 
-/// What a mean square of one deviation from the priors of the keys costs: as much as figures that
-/// are 0.2 % off. It decides where no cell does.
-const PRIOR: f64 = 0.002;
+/// Deviations of figures that no device of this kind can help, of the logarithm: a key that is d
+/// deviations from its prior costs as much as d^2 / 2 means that are this far off. Assumed, after
+/// the drives of docs/BOARD.md.
+const NOISE: f64 = 0.04;
 
 /// A round of the search.
 struct Round {
@@ -64,13 +65,15 @@ const TRIES: usize = 4;
 const ROUNDS: [Round; 4] = [
     Round { keep: 4, tries: true, share: 8, spread: 0.8, budget: 0.4 },
     Round { keep: 2, tries: true, share: 8, spread: 0.5, budget: 0.35 },
-    Round { keep: 1, tries: false, share: 4, spread: 0.3, budget: 0.15 },
+    Round { keep: 1, tries: true, share: 4, spread: 0.3, budget: 0.15 },
     Round { keep: 1, tries: false, share: 1, spread: 0.1, budget: 0.1 },
 ];
 
 /// A key tells if a step by this factor moves the figures by this much on average, from any start.
 const FACTOR: f64 = 1.6;
 const MOVES: f64 = 0.004;
+/// One start in so many is asked. They follow one another by what they assume, so these differ most.
+const APART: usize = 4;
 
 /// A search over the training cells.
 #[derive(Debug)]
@@ -94,8 +97,15 @@ impl Search<'_> {
         self.taken.fetch_add(1, Ordering::Relaxed);
         let figures = self.model.shorter(share).figures(self.cells, &self.keys.settings(point));
         figures.map_or(f64::MAX, |figures| {
-            distance(self.cells, &figures) + PRIOR * self.keys.away(point)
+            distance(self.cells, &figures) + self.prior_price() * self.keys.away(point)
         })
+    }
+
+    /// What one deviation from a prior costs, as the figures' weighted mean counts.
+    fn prior_price(&self) -> f64 {
+        let figures = self.cells.iter().flat_map(|cell| &cell.measured);
+        let weights: f64 = figures.map(|(figure, _)| figure.weight()).sum();
+        NOISE / 2.0 / weights.max(1.0)
     }
 
     /// Which keys the cells tell, in the order of the keys: those that move figures from one of the
@@ -108,7 +118,7 @@ impl Search<'_> {
         };
         let parameters = &self.keys.parameters;
         let mut told: Vec<bool> = parameters.iter().map(Parameter::is_discrete).collect();
-        for start in &self.keys.starts {
+        for start in self.keys.starts.iter().step_by(APART) {
             let Ok(here) = figures(start) else { continue };
             for (place, parameter) in parameters.iter().enumerate() {
                 let logarithm = (start[place].max(1) as f64).ln();
@@ -171,7 +181,9 @@ impl Search<'_> {
                 if tries {
                     start = self.tried(start, share, &step);
                 }
-                let left = each.saturating_sub(told.load(Ordering::Relaxed) - before);
+                let left = || each.saturating_sub(told.load(Ordering::Relaxed) - before);
+                start = self.descend(start, share, left(), &step)?;
+                let left = left();
                 let better = self.evolve(&start.1, left, (spread, share), &step)?;
                 let better = if better.0 < start.0 { better } else { start };
                 if found.iter().all(|(_, known)| *known != better.1) {
@@ -187,11 +199,14 @@ impl Search<'_> {
         Ok(candidates.swap_remove(0).1)
     }
 
-    /// The best of the points with other values of discrete keys, one key after the other.
+    /// The best of the points with other values of discrete keys, one key after the other, and with
+    /// mechanisms that are on.
     fn tried(&self, mut best: (f64, Point), share: u64, step: &(dyn Fn() + Sync)) -> (f64, Point) {
         for (place, parameter) in self.keys.parameters.iter().enumerate() {
             let from = best.1.clone();
-            for &value in parameter.values.iter().filter(|value| **value != from[place]) {
+            let on = parameter.off.filter(|off| *off == from[place]).map(|_| parameter.middle());
+            for &value in parameter.values.iter().chain(&on).filter(|value| **value != from[place])
+            {
                 step();
                 let point = self.keys.with(&from, place, value);
                 let cost = self.cost(&point, share);
@@ -203,27 +218,48 @@ impl Search<'_> {
         best
     }
 
+    /// The point that steps along the slopes lead to with the runs of the fit, from one that
+    /// shorter runs found. `tell` is called for each step, and for those that are not taken.
+    pub fn polish(&self, start: Point, tell: &(dyn Fn() + Sync)) -> Result<Point> {
+        let start = (self.cost(&start, 1), start);
+        let best = self.descend(start, 1, self.evaluations / 4, &|| ())?;
+        (0..STEPS).for_each(|_| tell());
+        Ok(best.1)
+    }
+
     /// The point that steps along the slopes of all figures lead to (Gauss, Newton, Levenberg and
-    /// Marquardt). Each deviation is divided by its size, so that the sum of sizes falls and not
-    /// that of squares. `tell` is called for each step, and for those that are not taken.
-    pub fn polish(&self, start: Point, tell: &dyn Fn()) -> Result<Point> {
-        let mut best = (self.cost(&start, 1), start);
+    /// Marquardt), with runs of a share of the requests, and at most so many evaluations. Each
+    /// deviation is divided by its size, so that the sum of sizes falls and not that of squares;
+    /// what is known of the keys before pulls them with its own slope.
+    fn descend(
+        &self,
+        start: (f64, Point),
+        share: u64,
+        evaluations: usize,
+        tell: &(dyn Fn() + Sync),
+    ) -> Result<(f64, Point)> {
+        let model = self.model.shorter(share);
+        let mut best = start;
         let mut damping = 0.01;
-        let before = self.taken.load(Ordering::Relaxed);
+        let mut taken = 0;
         let free = self.keys.parameters.iter().filter(|one| !one.is_discrete()).count();
-        for step in 0..STEPS {
-            tell();
-            // A quarter of what the search may take, whose runs are shorter.
-            let taken = self.taken.load(Ordering::Relaxed) - before;
-            if taken + 2 * free + 1 > self.evaluations / 4 {
-                (step + 1..STEPS).for_each(|_| tell());
+        for _ in 0..STEPS {
+            if free == 0 || taken + free + 2 > evaluations {
                 break;
             }
-            let found = slopes(self.model, self.cells, self.keys, &best.1)?;
-            self.taken.fetch_add(2 * found.free.len() + 1, Ordering::Relaxed);
+            let found = slopes(&model, self.cells, self.keys, &best.1, Moves::One)?;
+            (0..=free).for_each(|_| tell());
+            self.taken.fetch_add(free + 1, Ordering::Relaxed);
+            taken += free + 1;
             let weights = found.left.map(|left| 1.0 / left.abs().max(2.0 * SMALL));
             let weighted = DMatrix::from_diagonal(&weights) * &found.of;
-            let (square, down) = (weighted.tr_mul(&found.of), weighted.tr_mul(&found.left));
+            let (mut square, mut down) = (weighted.tr_mul(&found.of), weighted.tr_mul(&found.left));
+            for (row, &place) in found.free.iter().enumerate() {
+                if let Some(prior) = self.keys.parameters[place].prior {
+                    square[(row, row)] += NOISE * prior.deviation.powi(-2);
+                    down[row] += NOISE * prior.away(best.1[place]) / prior.deviation;
+                }
+            }
             let better = (0..TRIES).find_map(|_| {
                 let mut damped = square.clone();
                 for place in 0..found.free.len() {
@@ -231,17 +267,16 @@ impl Search<'_> {
                 }
                 let step = damped.cholesky()?.solve(&down);
                 let point = self.stepped(&best.1, &found.free, step.as_slice());
-                let cost = self.cost(&point, 1);
+                tell();
+                taken += 1;
+                let cost = self.cost(&point, share);
                 damping *= if cost < best.0 { 0.2 } else { 5.0 };
                 (cost < best.0).then_some((cost, point))
             });
-            let Some(better) = better else {
-                (step + 1..STEPS).for_each(|_| tell());
-                break;
-            };
+            let Some(better) = better else { break };
             best = better;
         }
-        Ok(best.1)
+        Ok(best)
     }
 
     /// A point with the logarithms of some keys lowered, each by a limited step.

@@ -38,8 +38,23 @@ pub struct Slopes {
     pub left: DVector<f64>,
 }
 
-/// Finds the slopes of all figures that count, by moving each key up and down.
-pub fn slopes(model: &Model, cells: &[Cell], keys: &Keys, at: &Point) -> Result<Slopes> {
+/// How a key is moved to find slopes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moves {
+    /// Up and down.
+    Both,
+    /// Up, and at its upper bound down.
+    One,
+}
+
+/// Finds the slopes of all figures that count, by moving each key.
+pub fn slopes(
+    model: &Model,
+    cells: &[Cell],
+    keys: &Keys,
+    at: &Point,
+    moves: Moves,
+) -> Result<Slopes> {
     let free: Vec<usize> =
         (0..at.len()).filter(|&place| !keys.parameters[place].is_discrete()).collect();
     let here = model.figures(cells, &keys.settings(at))?;
@@ -47,12 +62,18 @@ pub fn slopes(model: &Model, cells: &[Cell], keys: &Keys, at: &Point) -> Result<
     let usable = |weight: f64, value: f64| weight > 0.0 && value.is_finite() && value > 0.0;
     let mut slopes = DMatrix::<f64>::zeros(all.len(), free.len());
     for (column, &place) in free.iter().enumerate() {
-        let (low, high) = (moved(keys, at, place, -STEP), moved(keys, at, place, STEP));
+        let (mut low, high) = (moved(keys, at, place, -STEP), moved(keys, at, place, STEP));
+        if moves == Moves::One && high != *at {
+            low.clone_from(at);
+        }
         let width = (high[place].max(1) as f64 / low[place].max(1) as f64).ln();
         if width <= 0.0 {
             continue;
         }
-        let ends = [&low, &high].map(|end| model.figures(cells, &keys.settings(end)));
+        let ends = [&low, &high].map(|end| {
+            let is_here = end == at;
+            if is_here { Ok(here.clone()) } else { model.figures(cells, &keys.settings(end)) }
+        });
         // At the edge of what can exist there is no slope.
         let [Ok(below), Ok(above)] = ends else { continue };
         let ends = pairs(cells, &below).zip(pairs(cells, &above)).enumerate();

@@ -72,25 +72,28 @@ impl Starts<'_> {
         stored(self.device, key).unwrap_or(0) as f64
     }
 
-    /// Requests that are alone: bytes and latency in ns.
+    /// Requests that are alone: bytes and latency in ns, of each size. Where no cell of a size has
+    /// depth 1, its shortest queue stands for it.
     fn alone(&self, class: Class) -> Result<Vec<(f64, f64)>> {
-        let mut all = Vec::new();
+        let mut all: Vec<(f64, f64, f64)> = Vec::new();
         for cell in self.cells {
-            let latency = cell.value(class, What::P50);
-            let latency = latency.or_else(|| cell.value(class, What::Mean));
-            if cell.number("queue_depth")? == Some(1.0)
-                && let Some(us) = latency
-            {
-                all.push((cell.number("block_bytes")?.unwrap_or(4_096.0), us * 1e3));
+            let latency = cell.value(class, What::P50).or_else(|| cell.value(class, What::Mean));
+            let Some((us, depth)) = latency.zip(cell.number("queue_depth")?) else { continue };
+            let bytes = cell.number("block_bytes")?.unwrap_or(4_096.0);
+            match all.iter_mut().find(|(known, ..)| known.total_cmp(&bytes).is_eq()) {
+                Some(known) if depth < known.2 => *known = (bytes, us * 1e3, depth),
+                Some(_) => {}
+                None => all.push((bytes, us * 1e3, depth)),
             }
         }
-        Ok(all)
+        Ok(all.into_iter().map(|(bytes, ns, _)| (bytes, ns)).collect())
     }
 
-    /// The latency of the smallest request that is alone.
+    /// The latency of the fastest request that is alone, less its bytes on the link.
     fn fastest_ns(&self, class: Class) -> Result<Option<f64>> {
-        let all = self.alone(class)?.into_iter().map(|(_, ns)| ns);
-        Ok(all.min_by(f64::total_cmp))
+        let ps = self.number("interface.link_ps_per_byte");
+        let all = self.alone(class)?.into_iter().map(|(bytes, ns)| ns - bytes * ps / 1e3);
+        Ok(all.filter(|ns| *ns > 0.0).min_by(f64::total_cmp))
     }
 
     /// Half of what a lone request spends outside of array and firmware: its way there, or back. A

@@ -132,6 +132,14 @@ keys! {
             source: "assumed: enough for a write amplification of 5",
             flip: "1", with: &["@full", "gc.pacing=tokens"],
         },
+        /// With pacing: free blocks beyond those that a plane is kept at, from which on garbage
+        /// collection works and programs owe a part of their copies: the more, the fewer of these
+        /// blocks are left. 0: they owe all of them from the first block that is missing.
+        soft_zone_blocks: u64 = 0 => {
+            kind: Kind::count("blocks", 0, 1 << 24),
+            source: "assumed: pacing has no soft zone",
+            flip: "4", with: &["@full", "gc.pacing=spare"],
+        },
         /// With pacing: largest number of commands of requests that go before a garbage collection
         /// command for which programs wait. 0: no limit.
         reads_before_copy: u64 = 0 => {

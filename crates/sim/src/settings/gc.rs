@@ -60,13 +60,19 @@ fn check_gc(keys: &DeviceKeys, blocks: u64, fail: &mut impl FnMut(String)) {
             gc.background_free_blocks
         ));
     }
-    check_pacing(gc, fail);
+    check_pacing(gc, blocks, fail);
 }
 
 /// Pacing spreads what is collected over the programs, which these keys rule out.
-fn check_pacing(gc: &GcKeys, fail: &mut impl FnMut(String)) {
+fn check_pacing(gc: &GcKeys, blocks: u64, fail: &mut impl FnMut(String)) {
     if gc.pacing == GcPacing::None {
         return;
+    }
+    if gc.soft_free_blocks < blocks && gc.soft_free_blocks + gc.soft_zone_blocks >= blocks {
+        fail(format!(
+            "gc.soft_zone_blocks: {} and gc.soft_free_blocks = {} are not below the {blocks} good blocks of a plane; garbage collection would never stop",
+            gc.soft_zone_blocks, gc.soft_free_blocks
+        ));
     }
     if gc.start == GcStart::Needed {
         fail(format!(

@@ -27,8 +27,8 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 /// Sets of runs of a search, and requests of a run of it, unless the user says otherwise.
-const EVALUATIONS: usize = 150;
-const REQUESTS: u64 = 8_000;
+const EVALUATIONS: usize = 200;
+const REQUESTS: u64 = 4_000;
 
 /// Runs `flashyard board`.
 pub(super) fn board(args: &BoardArgs, own: &OwnParts) -> Result<()> {

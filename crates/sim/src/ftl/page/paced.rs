@@ -18,10 +18,11 @@ impl PageFtl {
         base.map.blocks.spare_units(plane) + walked
     }
 
-    /// Whether a plane of a device with pacing has less spare space than its target.
+    /// Whether a plane of a device with pacing has so little spare space that it collects: less
+    /// than its target and the soft zone.
     pub(super) fn is_behind(&self, base: &Base, plane: PlaneId) -> Option<bool> {
         let pacing = self.pacing.as_deref()?;
-        Some(self.spare(base, plane) < pacing.target)
+        Some(self.spare(base, plane) < pacing.begins)
     }
 
     /// The program of a plane begins: its units owe copies to the job of the plane.

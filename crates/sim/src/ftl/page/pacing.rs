@@ -12,6 +12,11 @@
 //! `gc.pacing = "spare"` that ratio grows as the spare space falls below its target, and is doubled
 //! where free blocks would fall to `gc.reserve_blocks`. So the spare space comes to its target
 //! under any load that garbage collection can keep up with, and stays there.
+//!
+//! A soft zone (`gc.soft_zone_blocks`) lies above the target: there garbage collection already
+//! works, and a unit owes the share of those copies that is gone of the zone. A load that leaves
+//! the dies time so keeps the spare space at the upper end of the zone, where it waits for few
+//! copies; a burst uses the zone up before it waits for all of them.
 
 use crate::config::{GcPacing, Settings};
 use flashyard_core::units::{DieId, PlaneId};
@@ -32,8 +37,10 @@ pub(super) struct Pacing {
     most_passed: u64,
     /// Whether reads suspend operations of a die while writes wait.
     pub(super) suspends: bool,
+    /// The spare space below which garbage collection works: the target and the soft zone; units.
+    pub(super) begins: u64,
     /// The spare space that planes are kept at, and how far below it the ratio is doubled; units.
-    pub(super) target: u64,
+    target: u64,
     slope: u64,
     /// Units of a program.
     batch: u64,
@@ -49,12 +56,14 @@ impl Pacing {
             return None;
         }
         let block = u64::from(geometry.units_per_block());
+        let target = settings.spare_target();
         Some(Box::new(Self {
             rule: gc.pacing,
             tokens: gc.copies_per_program,
             most_passed: gc.reads_before_copy,
             suspends: gc.suspend_while_short,
-            target: settings.spare_target(),
+            begins: target + block * gc.soft_zone_blocks,
+            target,
             slope: block * gc.soft_free_blocks.saturating_sub(gc.reserve_blocks).max(1),
             batch: u64::from(geometry.program_units()),
             owed: vec![0; geometry.all_planes() as usize],
@@ -73,7 +82,7 @@ impl Pacing {
     pub(super) fn owe(&mut self, plane: PlaneId, ratio: u64, spare: u64) {
         let more = self.rate(ratio, spare).saturating_mul(self.batch);
         let owed = &mut self.owed[plane.index()];
-        *owed = if spare >= self.target { 0 } else { owed.saturating_add(more) };
+        *owed = if spare >= self.begins { 0 } else { owed.saturating_add(more) };
     }
 
     /// A copy has been programmed.
@@ -85,6 +94,12 @@ impl Pacing {
     /// Copies that a unit owes, in parts, where the victim needs `ratio` of them and the plane has
     /// this much spare space.
     fn rate(&self, ratio: u64, spare: u64) -> u64 {
+        if spare >= self.target {
+            let all = if self.rule == GcPacing::Tokens { self.tokens * ONE } else { ratio };
+            let gone = u128::from(self.begins.saturating_sub(spare));
+            let zone = u128::from(self.begins - self.target).max(1);
+            return u64::try_from(u128::from(all) * gone / zone).unwrap_or(u64::MAX);
+        }
         if self.rule == GcPacing::Tokens {
             return self.tokens * ONE;
         }
@@ -117,4 +132,42 @@ impl Pacing {
 pub(super) fn ratio(valid: u32, left: u32) -> u64 {
     let gain = left.saturating_sub(valid);
     if gain == 0 { ONE } else { u64::from(valid) * ONE / u64::from(gain) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A plane that is kept at 100 units, with a zone of 40 above them.
+    fn paced(rule: GcPacing, zone: u64) -> Pacing {
+        Pacing {
+            rule,
+            tokens: 6,
+            most_passed: 0,
+            suspends: true,
+            begins: 100 + zone,
+            target: 100,
+            slope: 50,
+            batch: 1,
+            owed: vec![0],
+            passed: vec![0],
+        }
+    }
+
+    /// In the zone a unit owes all copies x what is gone of the zone: none at its upper end, half
+    /// in the middle, all at the target, where the rule goes on without a step.
+    #[test]
+    fn a_zone_owes_the_share_of_it_that_is_gone() {
+        for (rule, all) in [(GcPacing::Spare, 3 * ONE), (GcPacing::Tokens, 6 * ONE)] {
+            let zone = paced(rule, 40);
+            let rates = [140, 130, 120, 100].map(|spare| zone.rate(3 * ONE, spare));
+            assert_eq!(rates, [0, all / 4, all / 2, all]);
+            let below = zone.rate(3 * ONE, 99);
+            assert!(below >= all && below < all + all / 20, "{below}");
+            for spare in 0..100 {
+                let without = paced(rule, 0);
+                assert_eq!(zone.rate(3 * ONE, spare), without.rate(3 * ONE, spare));
+            }
+        }
+    }
 }

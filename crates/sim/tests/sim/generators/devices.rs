@@ -297,6 +297,7 @@ const MECHANISM_DRAWS: &[(&str, &[&str])] = &[
     ("firmware.stall_us", &["0.001", "40", "3000"]),
     ("firmware.stall_holds", &["writes", "all"]),
     ("buffer.release_us", &["0", "200", "3000"]),
+    ("gc.soft_zone_blocks", &["0", "0", "1"]),
 ];
 
 /// A device with mechanisms of real drives.
@@ -308,9 +309,9 @@ fn with_mechanisms(random: &mut Random, mut keys: DeviceKeys) -> Settings {
     }
     assert!(problems.is_empty(), "{problems:?}");
     Settings::new(keys.clone()).unwrap_or_else(|_| {
-        // Policies that flush the buffer count its lines, and early reads may need more power than
-        // there is.
-        keys.buffer.release_us = Span::ZERO;
+        // Policies that flush the buffer count its lines, planes may have too few blocks for a soft
+        // zone, and early reads may need more power than there is.
+        (keys.buffer.release_us, keys.gc.soft_zone_blocks) = (Span::ZERO, 0);
         Settings::new(keys.clone()).unwrap_or_else(|_| {
             keys.nand.read_early_percent = Ppm::ZERO;
             Settings::new(keys).unwrap_or_else(|error| panic!("{error}"))
