@@ -231,7 +231,7 @@ const OF_RATES: [Other; 7] = [
     ),
 ];
 
-const OF_FLASH: [Other; 26] = [
+const OF_FLASH: [Other; 27] = [
     ("wa", "1", "write amplification: bytes programmed / bytes written by the host", Less, |r| {
         r.flash.write_amplification
     }),
@@ -244,6 +244,9 @@ const OF_FLASH: [Other; 26] = [
     ("wa_map", "1", "its part of map pages", Less, |r| amplified(r, "map")),
     ("wa_merge", "1", "its part of merges", Less, |r| amplified(r, "merge")),
     ("wa_fold", "1", "its part of folding an SLC cache", Less, |r| amplified(r, "fold")),
+    ("wa_journal", "1", "its part of the journal and checkpoints of the map", Less, |r| {
+        amplified(r, "journal")
+    }),
     ("slc_pages", "1", "pages of host data written to an SLC cache", Neither, |r| {
         r.slc.and_then(|slc| count(slc.cached_pages))
     }),

@@ -15,6 +15,7 @@ use super::map::MapKeys;
 use super::memory::MemoryKeys;
 use super::metrics::MetricsKeys;
 use super::nand::{ChannelKeys, GeometryKeys, NandKeys};
+use super::power::PowerKeys;
 use super::retry::RetryKeys;
 use super::slc::SlcKeys;
 use super::sleep::SleepKeys;
@@ -293,6 +294,8 @@ device_keys! {
     ftl: FtlKeys,
     /// Blocks that are used with one bit a cell, as a cache of writes.
     slc: SlcKeys,
+    /// What outlives a loss of power, and how it is found again.
+    power: PowerKeys,
     /// Garbage collection.
     gc: GcKeys,
     /// Wear levelling.

@@ -19,7 +19,7 @@ use crate::saved::{Reader, RestoreError, Saved, Writer, load_list, save_list};
 const MAGIC: [u8; 8] = *b"FLASHYRD";
 
 /// Raised when anything that is saved changes.
-const VERSION: u32 = 15;
+const VERSION: u32 = 16;
 
 /// Sections whose keys must agree, and single keys.
 const SHAPE: [&str; 8] = [
@@ -87,7 +87,7 @@ impl Device {
         to.bytes(&MAGIC);
         VERSION.save(&mut to);
         to.text(&shape(&self.settings));
-        self.rests_at().save(&mut to);
+        self.rests_at().max(self.host.ready()).save(&mut to);
         [self.host.arrived(), self.sets.next_number(), self.queues.next_insertion()].save(&mut to);
         self.ftl.save_map(&mut to);
         self.save_buffer(&mut to);

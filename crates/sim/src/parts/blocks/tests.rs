@@ -3,8 +3,14 @@
 use super::*;
 use flashyard_core::geometry::StripeOrder;
 
-const FRONTIERS: Frontiers =
-    Frontiers { streams: 1, generations: 1, maps: true, copied_maps: true, slc: false };
+const FRONTIERS: Frontiers = Frontiers {
+    streams: 1,
+    generations: 1,
+    maps: true,
+    copied_maps: true,
+    slc: false,
+    journal: false,
+};
 
 fn geometry() -> Geometry {
     Geometry {
@@ -87,8 +93,14 @@ fn free_blocks_are_used_fresh_ones_first_then_in_the_order_of_erase() {
 /// Streams have 16 bits, frontiers 8.
 #[test]
 fn streams_share_frontiers_in_turn_whatever_their_number() {
-    let frontiers =
-        Frontiers { streams: 3, generations: 0, maps: false, copied_maps: false, slc: false };
+    let frontiers = Frontiers {
+        streams: 3,
+        generations: 0,
+        maps: false,
+        copied_maps: false,
+        slc: false,
+        journal: false,
+    };
     let found = [0, 1, 2, 3, 255, 256, 257, u16::MAX].map(|stream| frontiers.of_stream(stream));
     assert_eq!(found, [0, 1, 2, 0, 0, 1, 2, 0]);
 }

@@ -6,8 +6,14 @@ use flashyard_core::geometry::{Geometry, StripeOrder};
 use flashyard_core::quantity::Ppm;
 use flashyard_core::units::{PlaneId, Ppn};
 
-const FRONTIERS: Frontiers =
-    Frontiers { streams: 1, generations: 1, maps: false, copied_maps: true, slc: false };
+const FRONTIERS: Frontiers = Frontiers {
+    streams: 1,
+    generations: 1,
+    maps: false,
+    copied_maps: true,
+    slc: false,
+    journal: false,
+};
 const UNITS: u32 = 8;
 const PLANE: PlaneId = PlaneId::new(1);
 
