@@ -397,8 +397,12 @@ fn compare_with_the_oracle(times: u32) {
             let (undone, lost): (Vec<&Lost>, Vec<&Lost>) =
                 cut.lost.iter().partition(|lost| lost.how == How::Untrimmed);
             let unit = |first: u64| u32::try_from(first / 8).expect("few units");
-            let units: Vec<u32> = lost.iter().map(|lost| unit(lost.first_sector)).collect();
             let wanted = found.units.borrow();
+            // A trim may be newer than what is lost, and the oracle has an earlier flush save it.
+            let swept = |one: &u32| found.swept.contains(one) && !wanted.contains_key(one);
+            let lost: Vec<&Lost> =
+                lost.into_iter().filter(|lost| !swept(&unit(lost.first_sector))).collect();
+            let units: Vec<u32> = lost.iter().map(|lost| unit(lost.first_sector)).collect();
             assert_eq!(units, wanted.keys().copied().collect::<Vec<_>>(), "{keys:?} {oracle:?}");
             for (lost, held) in lost.iter().zip(wanted.values()) {
                 if let Some(held) = held {
