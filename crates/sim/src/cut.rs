@@ -55,6 +55,17 @@ pub struct Lost {
     pub promised: bool,
 }
 
+/// What a unit holds behind a loss of power that was being changed: some change of it was not over,
+/// or was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// The mapping unit.
+    pub unit: u32,
+    /// The number of the newest change of it that is there, which may be one that the host had no
+    /// answer for; none of what was there before the run, and of a unit that holds nothing.
+    pub version: Option<u64>,
+}
+
 /// A loss of power, and the recovery behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cut {
@@ -64,6 +75,8 @@ pub struct Cut {
     pub seed: u64,
     /// Units of which something was lost, in ascending order.
     pub lost: Vec<Lost>,
+    /// What units hold whose newest change was not answered, or is lost, in ascending order.
+    pub held: Vec<Held>,
     /// How long recovery takes: requests wait until `at` and this.
     pub recovery: Span,
     /// Pages that recovery reads, by kind.

@@ -69,7 +69,7 @@ impl Stopped<'_> {
         } else {
             take_back(&mut image, &self.image(&durable, &trims, (saved, &bound), &back), &back)
         };
-        let lost = Losses {
+        let losses = Losses {
             stopped: self,
             durable: &before,
             image: &image,
@@ -78,8 +78,9 @@ impl Stopped<'_> {
             in_flight: &in_flight,
             paired: &paired,
             taken_back: &taken_back,
-        }
-        .find();
+        };
+        let lost = losses.find();
+        let held = losses.held(&lost);
         for program in &torn {
             durable.holds_nothing(program.ppn.get());
         }
@@ -88,6 +89,7 @@ impl Stopped<'_> {
             at: self.now,
             seed,
             lost,
+            held,
             recovery,
             reads,
             torn_units: torn.len() as u64,
