@@ -536,6 +536,8 @@ _PURPOSES = {
     "wear": ("wear", _figure.BLACK),
     "merge": ("merge", _figure.SKY),
     "fold": ("fold", _figure.YELLOW),
+    "journal": ("journal", _figure.GREY),
+    "recovery": ("recovery", _figure.GREY),
 }
 
 _OPS = ("read", "program", "erase")

@@ -22,7 +22,10 @@ const THIS: &str = "xtask/src/imports.rs";
 
 /// The rooms of `crates/sim` from bottom to top: those of one row do not import one another.
 const ROOMS: &[&[Room]] = &[
-    &[("plain data", &["handle", "metrics", "observe", "random", "saved", "sleep", "stream"])],
+    &[(
+        "plain data",
+        &["cut", "handle", "metrics", "observe", "random", "saved", "sleep", "stream"],
+    )],
     &[("parts", &["parts"])],
     &[("config", &["config", "own"])],
     &[("sets", &["sets"])],
@@ -35,7 +38,7 @@ const ROOMS: &[&[Room]] = &[
         ("queues", &["queues"]),
     ],
     &[("initial", &["initial"])],
-    &[("ledger", &["ledger"])],
+    &[("ledger", &["ledger"]), ("recovery", &["recovery"])],
     &[("settings", &["settings", "error", "footprint"]), ("view", &["view"])],
     &[("phases", &["phases"])],
     &[("device", &["device"])],

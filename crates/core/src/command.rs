@@ -47,11 +47,15 @@ pub enum Purpose {
     Merge,
     /// Valid data moved out of a block that is used with one bit a cell, and the erase.
     Fold,
+    /// Changes of the map and whole maps that are written so that they outlive a loss of power.
+    Journal,
+    /// Reads behind a loss of power, and programs of what a capacitor saves.
+    Recovery,
 }
 
 impl Purpose {
     /// Every purpose, in the order of their numbers.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Host,
         Self::MapFetch,
         Self::MapWriteback,
@@ -60,6 +64,8 @@ impl Purpose {
         Self::Wear,
         Self::Merge,
         Self::Fold,
+        Self::Journal,
+        Self::Recovery,
     ];
 
     /// The word reports use.
@@ -73,12 +79,9 @@ impl Purpose {
             Self::Wear => "wear",
             Self::Merge => "merge",
             Self::Fold => "fold",
+            Self::Journal => "journal",
+            Self::Recovery => "recovery",
         }
-    }
-
-    /// Whether few devices do it, so that reports of others leave it out.
-    pub const fn is_rare(self) -> bool {
-        matches!(self, Self::Fold)
     }
 
     /// Whether garbage collection, a merge or the folding of a block issued the command.

@@ -236,7 +236,7 @@ const OF_RATES: [Other; 7] = [
     ),
 ];
 
-const OF_FLASH: [Other; 28] = [
+const OF_FLASH: [Other; 29] = [
     ("wa", "1", "write amplification: bytes programmed / bytes written by the host", Less, |r| {
         r.flash.write_amplification
     }),
@@ -249,6 +249,9 @@ const OF_FLASH: [Other; 28] = [
     ("wa_map", "1", "its part of map pages", Less, |r| amplified(r, "map")),
     ("wa_merge", "1", "its part of merges", Less, |r| amplified(r, "merge")),
     ("wa_fold", "1", "its part of folding an SLC cache", Less, |r| amplified(r, "fold")),
+    ("wa_journal", "1", "its part of the journal and checkpoints of the map", Less, |r| {
+        amplified(r, "journal")
+    }),
     ("wa_handle_max", "1", "that of the placement handle whose data cost most", Less, |r| {
         handles(r).max_by(f64::total_cmp)
     }),

@@ -31,6 +31,8 @@ pub enum SimError {
     },
     /// The energy of the run does not fit 64 bits of picojoules.
     TooMuchEnergy,
+    /// The device does not say how it recovers from a loss of power.
+    NoCut,
     /// Requests are unanswered and nothing is left that could answer them.
     Stuck {
         /// The first unanswered request.
@@ -153,6 +155,9 @@ impl fmt::Display for SimError {
             Self::Standstill { order } => write!(
                 f,
                 "request {order} and those before it are answered in no time, so the phase would never end; set nand.unmapped_read = \"array\", or a number of requests"
+            ),
+            Self::NoCut => f.write_str(
+                "the device does not say how it recovers from a loss of power; set power.oob_scan = true",
             ),
             Self::InitialLines(why) => f.write_str(why),
             Self::BrokenRule { order, die, block, page, rule } => {

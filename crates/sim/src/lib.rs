@@ -21,6 +21,7 @@
 mod account;
 pub mod buffer;
 pub mod config;
+pub mod cut;
 pub mod device;
 pub mod disk;
 pub mod drive;
@@ -39,6 +40,7 @@ pub mod parts;
 mod phases;
 mod queues;
 mod random;
+mod recovery;
 pub mod saved;
 pub mod session;
 mod sets;

@@ -139,6 +139,11 @@ pub(crate) struct Running<B> {
 }
 
 impl<B> Running<B> {
+    /// What the machine remembers of the start.
+    pub(crate) const fn begun(&self) -> &B {
+        &self.begun
+    }
+
     /// Requests that streams have given and that are not issued.
     pub(crate) fn held(&self) -> u64 {
         self.feeds.iter().filter(|feed| feed.next.is_some()).count() as u64

@@ -28,6 +28,7 @@
 
 pub use crate::account::Figures;
 use crate::account::PhaseReport;
+use crate::cut::Cut;
 use crate::device::{self, Device, PhaseKeys, RunError, SimError};
 use crate::disk::{self, Disk};
 use crate::drive::Drive;
@@ -446,6 +447,30 @@ impl Session {
             submitted: self.submitted,
             failed: self.failed.clone(),
         }
+    }
+
+    /// The power fails at the session's time, and is back at once. Returns the device as recovery
+    /// leaves it, and what was lost. Requests that were not over are never answered; completions
+    /// that were not polled are gone, and so are observers and the checker. The device goes on, in
+    /// another session: its requests may arrive from now on, and wait until recovery is over.
+    ///
+    /// Refused where the section `[power]` of the device is off, and on a disk.
+    pub fn cut(mut self, seed: u64) -> Result<(Drive, Cut), SimError> {
+        if std::mem::take(&mut self.half) {
+            let now = self.now;
+            let Self { kind, queues, .. } = &mut self;
+            phase!(kind, phase => phase.ends(queues, now)).map_err(|error| match error {
+                RunError::Sim(error) => error,
+                RunError::Workload(never) => match never {},
+            })?;
+        }
+        let Kind::Flash(mut device, run) = self.kind else { return Err(SimError::NoCut) };
+        if !device.can_be_cut() {
+            return Err(SimError::NoCut);
+        }
+        device.pass_to(self.now);
+        let (device, cut) = device.cut(*run.begun(), seed);
+        Ok((Drive::Flash(Box::new(device)), cut))
     }
 
     /// Closes the session, lets all that is under way end, and returns the device and what the

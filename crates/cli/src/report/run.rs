@@ -391,6 +391,7 @@ fn amplification(report: &Report) -> Drawn {
         ("map", "map"),
         ("merge", "merges"),
         ("fold", "folding"),
+        ("journal", "journal"),
         ("wear", "wear levelling"),
         ("padding", "padding"),
     ];

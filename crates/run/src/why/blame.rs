@@ -463,6 +463,7 @@ fn meaning(stage: &str) -> (Op, Purpose) {
         "SE" => (Op::Erase, Purpose::Fold),
         "UR" => (Op::Read, Purpose::MapGc),
         "UP" => (Op::Program, Purpose::MapGc),
+        "JP" => (Op::Program, Purpose::Journal),
         _ => (Op::Read, Purpose::Host),
     }
 }

@@ -294,6 +294,8 @@ const fn of(purpose: Purpose) -> &'static str {
         Purpose::Wear => "of wear levelling",
         Purpose::Merge => "of merges",
         Purpose::Fold => "of folding",
+        Purpose::Journal => "of the journal",
+        Purpose::Recovery => "of recovery",
     }
 }
 
@@ -307,6 +309,8 @@ const fn noun(purpose: Purpose) -> &'static str {
         Purpose::Wear => "for wear",
         Purpose::Merge => "of a merge",
         Purpose::Fold => "of folding",
+        Purpose::Journal => "of the journal",
+        Purpose::Recovery => "of recovery",
     }
 }
 

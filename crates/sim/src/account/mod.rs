@@ -2,6 +2,7 @@
 
 pub mod check;
 mod counters;
+pub(crate) mod durable;
 mod energy;
 mod phases;
 mod placed;
@@ -19,6 +20,7 @@ use crate::metrics::meter::Meter;
 use crate::metrics::series::Series;
 use crate::parts::memory::TableCost;
 use crate::saved::{Reader, RestoreError, Saved, Writer, saved};
+use durable::Durable;
 use flashyard_core::command::Purpose;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::request::SECTOR_BYTES;
@@ -46,6 +48,8 @@ struct Config {
     queue_depth: u64,
     /// Whether it has an SLC cache.
     slc: bool,
+    /// Whether it can be cut.
+    power: bool,
     /// Whether a translation layer merges blocks in place of garbage collection.
     merges: bool,
     over_provisioning: f64,
@@ -75,6 +79,7 @@ impl Config {
             store: settings.keys.map.store,
             queue_depth: settings.keys.queue.depth,
             slc: settings.slc.is_some(),
+            power: settings.keys.power.is_on(),
             merges: settings.keys.plans(),
             over_provisioning: settings.over_provisioning(),
             bit_errors: settings.keys.nand.bit_errors_ppb > 0,
@@ -88,10 +93,15 @@ impl Config {
         }
     }
 
-    /// The purposes that reports show: those of folding only where there is an SLC cache.
+    /// The purposes that reports show: that of folding only where there is an SLC cache, those of
+    /// losses of power only where the device can be cut.
     fn purposes(&self) -> impl Iterator<Item = Purpose> {
-        let slc = self.slc;
-        Purpose::ALL.into_iter().filter(move |purpose| slc || !purpose.is_rare())
+        let (slc, power) = (self.slc, self.power);
+        Purpose::ALL.into_iter().filter(move |purpose| match purpose {
+            Purpose::Fold => slc,
+            Purpose::Journal | Purpose::Recovery => power,
+            _ => true,
+        })
     }
 }
 
@@ -132,10 +142,11 @@ impl Account {
         let metrics = &settings.keys.metrics;
         let series = (!metrics.bin_ms.is_zero()).then(|| Series::new(metrics.bin_ms.as_ns()));
         let meter = (!metrics.power_us.is_zero()).then(|| Meter::new(metrics.power_us.as_ns()));
-        let watch = Watch { series, meter, ..Watch::default() };
+        let durable = Durable::new(settings);
+        let watch = Watch { durable, series, meter, ..Watch::default() }.following();
         Self {
             totals: Totals::new(metrics.skip_requests, settings.frontiers.streams),
-            watch: watch.records_power().then(|| Box::new(watch)),
+            watch: watch.is_needed().then(|| Box::new(watch)),
             own_work: 0,
             phases: Vec::new(),
             measured: Usage::none(&settings.geometry),

@@ -24,7 +24,7 @@ pub struct PhaseReport {
     pub makespan_ns: u64,
     /// Bytes programmed for all purposes / bytes the host wrote.
     pub write_amplification: Option<f64>,
-    /// What ended it: source, requests, time or stable.
+    /// What ended it: source, requests, time, stable or, of a loss of power, cut.
     pub ended_by: &'static str,
 }
 
@@ -52,7 +52,7 @@ impl Figures {
 }
 
 /// What can end a phase.
-const ENDS: [&str; 4] = ["source", "requests", "time", "stable"];
+const ENDS: [&str; 5] = ["source", "requests", "time", "stable", "cut"];
 
 impl PhaseReport {
     pub(super) fn save(&self, to: &mut Writer<'_>) {
@@ -153,6 +153,15 @@ impl Account {
         }
         self.phases.push(report.clone());
         report
+    }
+
+    /// The power fails, and with it the phase under way ends.
+    pub(crate) fn power_fails(&mut self, now: Time, cleaned: u64) {
+        if self.totals.phase_first.is_some() {
+            // Requests that nobody answers last until now.
+            self.totals.last_completion = now;
+        }
+        self.end_phase(now, "cut", cleaned, None);
     }
 
     /// Work between phases, or after the last one, begins.

@@ -293,7 +293,11 @@ impl Account {
             padded_units: self.totals.padded.iter().sum(),
             padded_units_by: Padding::ALL
                 .iter()
-                .filter(|cause| self.config.slc || !cause.is_rare())
+                .filter(|cause| match cause {
+                    Padding::Fold => self.config.slc,
+                    Padding::Journal => self.config.power,
+                    _ => true,
+                })
                 .map(|&cause| (cause.word(), padded(cause)))
                 .collect(),
             partial_writes_read: self.totals.partial_writes_read,
@@ -329,6 +333,8 @@ impl Account {
         };
         let map = [Purpose::MapFetch, Purpose::MapWriteback, Purpose::MapGc];
         let fold = ("fold", part(&[Purpose::Fold], &[Padding::Fold]));
+        let power = [Purpose::Journal, Purpose::Recovery];
+        let journal = ("journal", part(&power, &[Padding::Journal]));
         let parts = BTreeMap::from([
             ("host", part(&[Purpose::Host], &[Padding::Asked, Padding::Host])),
             ("padding", share(padded(Padding::ALL))),
@@ -337,7 +343,8 @@ impl Account {
             ("merge", part(&[Purpose::Merge], &[Padding::Merge])),
             ("wear", part(&[Purpose::Wear], &[Padding::Wear])),
         ]);
-        parts.into_iter().chain(self.config.slc.then_some(fold)).collect()
+        let parts = parts.into_iter().chain(self.config.slc.then_some(fold));
+        parts.chain(self.config.power.then_some(journal)).collect()
     }
 
     fn map_report(&self, cleaned: u64) -> MapReport {

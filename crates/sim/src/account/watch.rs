@@ -1,6 +1,7 @@
 //! Those who look at single events of a run: the checker, the time series, observers.
 
 use super::Account;
+use super::durable::Durable;
 use super::timeline::FtlFigures;
 use crate::check::Checker;
 use crate::handle::{RequestId, SetId};
@@ -28,6 +29,8 @@ pub(super) struct Watch {
     /// Whether any of them follows physical units, and the contents of logical ones.
     pub(super) follows_units: bool,
     pub(super) follows_contents: bool,
+    /// What a loss of power would leave, where the device can be cut.
+    pub(super) durable: Option<Box<Durable>>,
     pub(super) series: Option<Series>,
     pub(super) meter: Option<Meter>,
     /// The work of each request under way and the energy of its data on the link, where there are
@@ -55,15 +58,29 @@ impl Clone for Watch {
             follows: false,
             follows_units: false,
             follows_contents: false,
+            durable: self.durable.clone(),
             series: self.series.clone(),
             meter: self.meter.clone(),
             works: self.works.clone(),
             pending: self.pending.clone(),
         }
+        .following()
     }
 }
 
 impl Watch {
+    /// The same, told what a loss of power would leave where somebody wants to know it.
+    pub(super) fn following(mut self) -> Self {
+        self.follows_units |= self.durable.is_some();
+        self.follows_contents |= self.durable.is_some();
+        self
+    }
+
+    /// Whether there is anybody from the start.
+    pub(super) const fn is_needed(&self) -> bool {
+        self.records_power() || self.durable.is_some()
+    }
+
     pub(super) const fn records_power(&self) -> bool {
         self.series.is_some() || self.meter.is_some()
     }
@@ -130,6 +147,9 @@ impl Account {
     pub(crate) fn tell<'a>(&mut self, event: impl Into<Event<'a>>) {
         if let Some(watch) = &mut self.watch {
             let event = event.into();
+            if let Some(durable) = &mut watch.durable {
+                event.tell(durable.as_mut());
+            }
             watch.observers.iter_mut().for_each(|observer| event.tell(observer.as_mut()));
         }
     }
@@ -145,6 +165,36 @@ impl Account {
         watch.observers.push(observer);
     }
 
+    /// What a loss of power would leave, where the device can be cut.
+    pub(crate) fn durable(&mut self) -> Option<&mut Durable> {
+        self.watch.as_mut()?.durable.as_deref_mut()
+    }
+
+    /// What a loss of power would leave, where the device can be cut and nothing is known of it.
+    pub(crate) fn take_new_durable(&mut self) -> Option<Box<Durable>> {
+        self.watch.as_mut()?.durable.take_if(|durable| !durable.follows)
+    }
+
+    /// What a loss of power would leave is known from now on.
+    pub(crate) fn follow_durable(&mut self, mut durable: Box<Durable>) {
+        durable.follows = true;
+        self.watch.get_or_insert_default().durable = Some(durable);
+    }
+
+    /// The power is back: this is left.
+    pub(crate) fn restart(&mut self, durable: Durable) {
+        self.leave_watch();
+        self.own_work = 0;
+        self.restored = true;
+        self.watch.get_or_insert_default().durable = Some(Box::new(durable));
+    }
+
+    /// Nobody looks at single events any more but who began with the device.
+    fn leave_watch(&mut self) {
+        let left = self.watch.take().map(|watch| Watch { checker: None, ..(*watch).clone() });
+        self.watch = left.filter(Watch::is_needed).map(Box::new);
+    }
+
     /// Lets `checker` check every event from now on.
     pub(crate) fn check_with(&mut self, checker: Checker) {
         self.watch.get_or_insert_default().checker = Some(checker);
@@ -158,7 +208,7 @@ impl Account {
     /// Whether anybody looks at single events.
     pub(crate) fn is_watched(&self) -> bool {
         self.watch.as_ref().is_some_and(|watch| {
-            watch.checker.is_some() || watch.records_power() || !watch.observers.is_empty()
+            watch.checker.is_some() || watch.is_needed() || !watch.observers.is_empty()
         })
     }
 

@@ -78,6 +78,11 @@ impl Line {
         self.of_flash
     }
 
+    /// The same contents, which flash lacks.
+    pub(crate) const fn dirtied(&self) -> Self {
+        Self { dirty: true, flushes: 0, dropped: false, ..*self }
+    }
+
     /// The bank that it is in.
     pub const fn bank(&self) -> u32 {
         self.bank

@@ -174,6 +174,18 @@ impl Buffer {
         })
     }
 
+    /// Lines with contents that flash may lack: the dirty ones, the least recently used one first,
+    /// then those whose programs are under way.
+    pub(crate) fn held(&self) -> impl Iterator<Item = &Line> {
+        let all = (0..self.lines.touched()).map(LineId::new);
+        let flushing = all.map(|line| &self.lines[line]).filter(|line| {
+            let own = self.lines.find(line.lpn).map(|found| &self.lines[found]);
+            let is_used = own.is_some_and(|own| std::ptr::eq(own, *line));
+            is_used && !line.is_dirty() && line.is_flushing() && !line.is_of_flash()
+        });
+        self.lines.dirty_lines().chain(flushing)
+    }
+
     /// The lines that a unit is programmed with: of its plane, which striping gives, and frontier.
     pub(crate) const fn group_of(&self, plane: PlaneId, stream: u8) -> u32 {
         let plane = match self.allocation {

@@ -16,6 +16,7 @@ use super::memory::MemoryKeys;
 use super::metrics::MetricsKeys;
 use super::nand::{ChannelKeys, GeometryKeys, NandKeys};
 use super::placement::PlacementKeys;
+use super::power::PowerKeys;
 use super::retry::RetryKeys;
 use super::slc::SlcKeys;
 use super::sleep::SleepKeys;
@@ -296,6 +297,8 @@ device_keys! {
     placement: PlacementKeys,
     /// Blocks that are used with one bit a cell, as a cache of writes.
     slc: SlcKeys,
+    /// What outlives a loss of power, and how it is found again.
+    power: PowerKeys,
     /// Garbage collection.
     gc: GcKeys,
     /// Wear levelling.

@@ -257,7 +257,7 @@ impl Device {
             return admission != Admission::Page || self.page_has_slot(handle);
         }
         let preflush = request.request().flags.has(Flags::PREFLUSH);
-        let waits = preflush && self.barrier_waits();
+        let waits = preflush && (self.barrier_waits() || self.journal_waits());
         let request = &mut self.host[handle];
         if preflush {
             if waits {
@@ -271,6 +271,12 @@ impl Device {
             return false;
         }
         admission != Admission::Atomic || self.sets.has_slots_for(first, pages)
+    }
+
+    /// Whether a write that asks for a flush before it has to wait for the journal, which is
+    /// written then.
+    fn journal_waits(&mut self) -> bool {
+        self.ftl.is_journaled() && !self.let_ftl(|_, lent| lent.save_owed(u64::MAX)).is_empty()
     }
 
     /// Whether the next page access of a request can have a slot now.

@@ -152,6 +152,7 @@ impl Device {
                 self.let_ftl(|ftl, lent| ftl.erased(set, lent));
             }
             Stage::OldRead => self.rest_read(set),
+            Stage::JournalProgram => self.journal_written(set),
             Stage::EvictRead
             | Stage::CopyRead
             | Stage::MergeRead
@@ -181,6 +182,8 @@ impl Device {
     fn commit_write(&mut self, set: SetId) {
         if self.account.follows_units() {
             self.teller().tell_written(set);
+            let from = self.note_write(set);
+            self.carry_out(from);
         }
         let (number, counts) = self.ftl.write_over(set, &mut self.sets);
         if self.account.is_checked() {

@@ -121,6 +121,11 @@ impl Device {
     /// A barrier, the last command of its set, is not blocked, and so it is over. The sets that
     /// waited for it are woken by [`Self::wake_passed`].
     fn barrier_over(&mut self, set: SetId) {
+        let is_flush = |request| self.host[request].is_flush();
+        let flush = self.ftl.is_journaled() && self.sets[set].request().is_some_and(is_flush);
+        if flush && self.let_ftl(|_, lent| lent.flush_waits(set)) {
+            return self.ledger().enter(set, Mode::Waiting);
+        }
         self.ledger().close_and_rest(set);
         if self.sets[set].request().is_none() {
             self.let_ftl(|ftl, lent| ftl.gate_opens(set, lent));

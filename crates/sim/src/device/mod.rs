@@ -7,7 +7,8 @@
 //!
 //! Files call each other from the top of this list to its bottom, never back:
 //!
-//! - `results`, `save`, `build`, `phase`: a device is made, runs phases, is saved and reported.
+//! - `results`, `save`, `cut`, `build`, `phase`: a device is made, runs phases, is saved, cut and
+//!   reported.
 //! - `upkeep`: work between phases.
 //! - `step`: one instant.
 //! - `host`, `array`: what is due at an instant, timers and dies.
@@ -29,6 +30,7 @@ mod buffered;
 mod build;
 mod bulk;
 mod complete;
+mod cut;
 mod delays;
 mod dispatch;
 mod drain;

@@ -59,6 +59,7 @@ impl Machine for Device {
         self.queues.begin_phase(streams.iter().map(|(_, keys)| keys.weight));
         self.copies_in_bulk = self.may_copy_in_bulk();
         if self.account.follows_contents() {
+            self.adopt_contents();
             self.account.tell(&PhaseBegan { at: self.now, measured: keys.measure });
         }
         keys.measure

@@ -88,7 +88,7 @@ impl Device {
         to.bytes(&MAGIC);
         VERSION.save(&mut to);
         to.text(&shape(&self.settings));
-        self.rests_at().save(&mut to);
+        self.rests_at().max(self.host.ready()).save(&mut to);
         [self.host.arrived(), self.sets.next_number(), self.queues.next_insertion()].save(&mut to);
         self.ftl.save_map(&mut to);
         self.save_buffer(&mut to);

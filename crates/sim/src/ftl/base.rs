@@ -2,6 +2,7 @@
 //! in idle times, and what the settings say of them.
 
 use super::idle::Idle;
+use super::journal::Journal;
 use super::map_cache::MapCache;
 use super::page_map::{Owner, PageMap};
 use super::slc::Slc;
@@ -44,6 +45,8 @@ pub(crate) struct Base {
     pub(super) idle: Idle,
     /// The SLC cache, if there is one.
     pub(super) slc: Option<Box<Slc>>,
+    /// The journal of the map, if the device can be cut.
+    pub(super) journal: Option<Box<Journal>>,
 }
 
 impl Base {
@@ -74,6 +77,7 @@ impl Base {
             stripe_units: if raw { of_plane } else { geometry.units_per_page },
             idle: Idle::new(settings, if spans { 1 } else { planes }, plans),
             slc: Slc::new(settings),
+            journal: Journal::new(settings),
         }
     }
 
@@ -211,6 +215,7 @@ impl Base {
                 let source = state.source().expect("a copy has a source");
                 self.map.blocks.copy_frontier(self.geometry.block_of(source))
             }
+            Stage::JournalProgram => Frontier::Journal,
             _ => Frontier::HostMap,
         }
     }

@@ -11,6 +11,8 @@ mod base;
 mod cells;
 pub mod cmt;
 mod idle;
+mod journal;
+mod journaling;
 mod lent;
 pub mod line_cache;
 mod lookup;
@@ -21,6 +23,7 @@ mod placement;
 mod plan;
 pub(crate) mod planned;
 pub mod raw;
+mod restart;
 mod saving;
 mod slc;
 mod study;
@@ -32,7 +35,8 @@ use crate::saved::{Reader, RestoreError, Writer};
 use crate::sets::{Sets, Stage};
 use base::Base;
 use flashyard_core::command::Op;
-use flashyard_core::units::{DieId, Lpn, PlaneId, Ppn, Span, Time};
+use flashyard_core::units::{BlockId, DieId, Lpn, PlaneId, Ppn, Span, Time};
+pub(crate) use journal::{Change, Journal, Known, lies_in};
 use lent::CopiesDone;
 pub use lent::NandRule;
 pub(crate) use lent::{
@@ -47,6 +51,7 @@ pub(crate) use plan::Plan;
 use planned::Planned;
 use planned::queue::merges;
 use raw::Raw;
+pub(crate) use restart::Recovered;
 use std::ops::{Deref, DerefMut};
 
 /// Who chooses the pages of writes.
@@ -103,6 +108,55 @@ impl Ftl {
         let scheme = raw.or(planned.map(Scheme::Planned));
         let scheme = scheme.unwrap_or_else(|| Scheme::Page(PageFtl::new(settings)));
         Self { base: Base::new(settings, spans), scheme }
+    }
+
+    /// The journal of the map, if the device can be cut.
+    pub(crate) fn journal(&mut self) -> Option<&mut Journal> {
+        self.base.journal.as_deref_mut()
+    }
+
+    /// Changes of the map that do not outlive a loss of power, in their order.
+    pub(crate) fn unsaved(&self) -> impl DoubleEndedIterator<Item = &Change> {
+        self.base.journal.iter().flat_map(|journal| journal.unsaved())
+    }
+
+    /// The number of the newest trim of each unit that outlives a loss of power, plus one: all of
+    /// them where the journal is `saved`.
+    pub(crate) fn trims_after(&self, saved: bool) -> Vec<u64> {
+        self.base.journal.as_ref().map_or_else(Vec::new, |journal| journal.trims_after(saved))
+    }
+
+    /// Journal and checkpoint that recovery reads.
+    pub(crate) fn known(&self) -> Known {
+        self.base.journal.as_ref().expect("the device can be cut").known()
+    }
+
+    /// Pages that recovery looks at of a block that was written: as many as have been programmed,
+    /// or have begun to be.
+    pub(crate) fn pages_to_scan(&self, block: BlockId) -> u32 {
+        self.blocks().written_units(block).div_ceil(self.base.geometry.units_per_page)
+    }
+
+    /// The power fails, in a phase that counts or not, and is back: the map is what recovery has
+    /// found.
+    pub(crate) fn restart(&mut self, settings: &Settings, measured: bool, found: Recovered<'_>) {
+        if !measured {
+            either!(&mut self.scheme, own => own.leave_out());
+        }
+        let Scheme::Page(old) = &self.scheme else { unreachable!("only page maps recover") };
+        let (base, page) = restart::restart(&mut self.base, old, settings, found);
+        *self = Self { base, scheme: Scheme::Page(page) };
+    }
+
+    /// Program units that a capacitor has to write so that the map outlives a loss of power.
+    pub(crate) fn tail_pages(&self) -> u64 {
+        self.base.journal.as_ref().map_or(0, |journal| journal.tail_pages())
+    }
+
+    /// Whether flushes may have to wait for the journal.
+    #[inline]
+    pub(crate) const fn is_journaled(&self) -> bool {
+        self.base.journal.is_some()
     }
 
     /// The map, and the layers that choose pages, where there are any: to be put into an initial

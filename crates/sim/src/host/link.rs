@@ -24,6 +24,8 @@ pub(super) struct Link {
     /// Whether crossing it takes time or energy, or may have to wait for the device or a thread of
     /// the host.
     exists: bool,
+    /// From when on a device is there that has recovered from a loss of power.
+    ready: Time,
     /// Whether the data of each page access crosses it by itself.
     by_pages: bool,
     /// Whether both directions carry at once.
@@ -44,8 +46,10 @@ impl Link {
     pub(super) fn new(settings: &Settings) -> Self {
         let (keys, energy) = (settings.keys.interface, settings.keys.energy.link_pj_per_byte);
         let takes_time = keys.link_ps_per_byte > 0 || keys.link_latency_ns > 0;
+        let sleeps = settings.keys.sleeps() || settings.keys.power.is_on();
         Self {
-            exists: takes_time || energy > 0 || settings.keys.sleeps() || keys.delays(),
+            exists: takes_time || energy > 0 || sleeps || keys.delays(),
+            ready: Time::ZERO,
             by_pages: keys.transfer != Transfer::Request && keys.link_ps_per_byte > 0,
             full: keys.duplex == Duplex::Full,
             ps_per_byte: keys.link_ps_per_byte,
@@ -132,7 +136,17 @@ impl Link {
     /// Somebody needs the device: returns from when on it is awake.
     #[inline]
     pub(super) fn wake(&mut self, now: Time) -> Time {
-        self.sleep.as_mut().map_or(now, |sleep| sleep.wake(now))
+        self.sleep.as_mut().map_or(now, |sleep| sleep.wake(now)).max(self.ready)
+    }
+
+    /// The device recovers from a loss of power, and takes no request before an instant.
+    pub(super) const fn recovers(&mut self, ready: Time) {
+        self.ready = ready;
+    }
+
+    /// From when on the device is there.
+    pub(super) const fn ready(&self) -> Time {
+        self.ready
     }
 
     /// A phase begins.

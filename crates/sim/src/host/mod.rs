@@ -456,6 +456,16 @@ impl Host {
         self.link.may_sleep()
     }
 
+    /// The device recovers from a loss of power, and takes no request before an instant.
+    pub(crate) const fn recovers(&mut self, ready: Time) {
+        self.link.recovers(ready);
+    }
+
+    /// From when on a device is there that has recovered.
+    pub(crate) const fn ready(&self) -> Time {
+        self.link.ready()
+    }
+
     /// Somebody needs the device: returns from when on it is awake.
     pub(crate) fn wake(&mut self, now: Time) -> Time {
         self.link.wake(now)

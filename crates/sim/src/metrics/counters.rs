@@ -35,6 +35,8 @@ choice! {
         Wear = "wear",
         /// Copies of folding.
         Fold = "fold",
+        /// What is written so that the map outlives a loss of power.
+        Journal = "journal",
     }
 }
 
@@ -49,12 +51,8 @@ impl Padding {
             Purpose::Merge => Self::Merge,
             Purpose::Wear => Self::Wear,
             Purpose::Fold => Self::Fold,
+            Purpose::Journal | Purpose::Recovery => Self::Journal,
         }
-    }
-
-    /// Whether few devices have it, so that reports of others leave it out.
-    pub const fn is_rare(self) -> bool {
-        matches!(self, Self::Fold)
     }
 }
 

@@ -39,6 +39,8 @@ pub enum Frontier {
     HostData(u8),
     /// Host writes of all streams, with one bit a cell.
     Slc,
+    /// The journal of the map and its checkpoints.
+    Journal,
 }
 
 impl Frontier {
@@ -64,6 +66,8 @@ pub struct Frontiers {
     pub copied_maps: bool,
     /// Whether host data is written to blocks with one bit a cell.
     pub slc: bool,
+    /// Whether there is a journal of the map, or checkpoints.
+    pub journal: bool,
 }
 
 impl Frontiers {
@@ -75,7 +79,7 @@ impl Frontiers {
     /// How many open blocks a plane may have.
     pub const fn count(self) -> u32 {
         let maps = if self.maps { 1 + self.copied_maps as u32 } else { 0 };
-        self.data() as u32 + maps
+        self.data() as u32 + maps + self.journal as u32
     }
 
     /// Frontiers of copies that the data of a stream pass through.
@@ -94,6 +98,9 @@ impl Frontiers {
             Frontier::HostMap => self.data(),
             Frontier::CopiedMap => self.data() + self.copied_maps as u16,
             Frontier::Slc => self.streams as u16 + self.generations as u16,
+            Frontier::Journal => {
+                self.data() + if self.maps { 1 + self.copied_maps as u16 } else { 0 }
+            }
             Frontier::HostData(stream) => (stream % self.streams) as u16,
             Frontier::CopiedData(_) if self.generations == 0 => 0,
             Frontier::CopiedData(generation) => {
@@ -334,7 +341,9 @@ impl Blocks {
                 self.frontiers.generations == 0 && stream % self.frontiers.streams == 0
             }
             Frontier::HostMap => !self.frontiers.copied_maps,
-            Frontier::CopiedMap | Frontier::CopiedData(_) | Frontier::Slc => false,
+            Frontier::CopiedMap | Frontier::CopiedData(_) | Frontier::Slc | Frontier::Journal => {
+                false
+            }
         }
     }
 

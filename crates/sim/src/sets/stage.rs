@@ -34,6 +34,8 @@ pub(crate) enum Stage {
     FoldProgram,
     /// Program a map page whose data has moved.
     RewriteProgram,
+    /// Program changes of the map, or a page of the whole map.
+    JournalProgram,
     /// Erase the victim.
     Erase,
     /// Erase a block that the host names (DE).
@@ -56,7 +58,7 @@ pub(crate) const STAGE_KINDS: usize = Stage::Barrier as usize + 1;
 
 impl Stage {
     /// The commands that a die serves.
-    pub(crate) const COMMANDS: [Self; 18] = [
+    pub(crate) const COMMANDS: [Self; 19] = [
         Self::EvictRead,
         Self::Writeback,
         Self::Fetch,
@@ -75,6 +77,7 @@ impl Stage {
         Self::FoldErase,
         Self::RewriteRead,
         Self::RewriteProgram,
+        Self::JournalProgram,
     ];
 
     /// What the array does; nothing for the buffer, the link and a barrier.
@@ -93,7 +96,8 @@ impl Stage {
             | Self::CopyProgram
             | Self::MergeProgram
             | Self::FoldProgram
-            | Self::RewriteProgram => Op::Program,
+            | Self::RewriteProgram
+            | Self::JournalProgram => Op::Program,
             Self::Erase | Self::HostErase | Self::MergeErase | Self::FoldErase => Op::Erase,
             Self::Buffer | Self::Link | Self::Barrier => unreachable!(),
         }
@@ -117,6 +121,7 @@ impl Stage {
             Self::MergeRead | Self::MergeProgram | Self::MergeErase => Purpose::Merge,
             Self::FoldRead | Self::FoldProgram | Self::FoldErase => Purpose::Fold,
             Self::RewriteRead | Self::RewriteProgram => Purpose::MapGc,
+            Self::JournalProgram => Purpose::Journal,
         }
     }
 
@@ -141,6 +146,7 @@ impl Stage {
             Self::FoldErase => "SE",
             Self::RewriteRead => "UR",
             Self::RewriteProgram => "UP",
+            Self::JournalProgram => "JP",
             Self::Buffer => "B",
             Self::Link => "L",
             Self::Barrier => "F",

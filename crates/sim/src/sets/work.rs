@@ -67,6 +67,8 @@ pub(crate) enum OwnWork {
     CopyMap { page: MapPage, source: Ppn, purpose: Purpose },
     /// Writes a map page.
     WriteMap(MapPage),
+    /// Writes a page of the journal or of a checkpoint.
+    Journal,
     /// Does the steps of a task of a layer one after the other: the page that it copies now.
     Steps { source: Option<Ppn>, levels: bool },
 }

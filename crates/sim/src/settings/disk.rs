@@ -90,6 +90,7 @@ pub(super) fn derive(keys: &DeviceKeys, fail: &mut impl FnMut(String)) -> Settin
             maps: false,
             copied_maps: false,
             slc: false,
+            journal: false,
         },
         slc: None,
         factory_bad_blocks: 0,

@@ -6,6 +6,7 @@ mod disk;
 mod gc;
 mod layer;
 mod planned;
+mod power;
 mod raw;
 mod requests;
 mod slc;
@@ -213,6 +214,7 @@ fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl Fn
     times::check(keys, geometry, fail);
     slc::check(keys, fail);
     check_placement(keys, fail);
+    power::check(keys, unit_bytes(keys), fail);
     let HostChoice { dispatch_width, dispatch_ns, .. } = keys.host;
     let by_pages = HostRule::of(keys).by_pages();
     let buffer = &keys.buffer;
@@ -313,6 +315,7 @@ fn frontiers(keys: &DeviceKeys) -> Frontiers {
         maps: keys.map.store != MapStore::Resident,
         copied_maps: keys.ftl.map_generations > 0,
         slc: keys.slc.is_on(),
+        journal: keys.power.journal_entries > 0 || keys.power.checkpoint_mib > 0,
     }
 }
 

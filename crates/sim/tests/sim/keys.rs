@@ -2,12 +2,35 @@
 
 use crate::generators::keys::{is_full, requests, settings, streams};
 use flashyard_core::key::Kind;
-use flashyard_core::request::Request;
+use flashyard_core::request::{Request, RequestOp};
+use flashyard_core::units::Span;
 use flashyard_sim::config::{DeviceKeys, ListedKey, Sections, Settings, parse_value, show_value};
 use flashyard_sim::device::PhaseKeys;
 use flashyard_sim::drive::Drive;
 use flashyard_sim::report::Report;
+use flashyard_sim::session::{Session, Stop};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// What losses of power during some writes do, and the report of what follows the last one.
+fn run_cut(settings: &Settings, requests: &[Request]) -> String {
+    let mut session = Session::new(Drive::new(settings));
+    let half = &requests[..requests.len() / 2];
+    for request in half {
+        session.submit(request).expect("it fits the device");
+    }
+    let mut told = String::new();
+    for write in half.iter().filter(|one| one.op == RequestOp::Write).step_by(30) {
+        session.advance(write.arrival + Span::from_us(300), Stop::At).expect("it runs");
+        told += &match session.fork().cut(1) {
+            Ok((_, cut)) => format!("{cut:?}"),
+            Err(error) => error.to_string(),
+        };
+    }
+    match session.cut(1) {
+        Ok((drive, cut)) => format!("{told} {cut:?} {:?}", Session::new(drive).finish()),
+        Err(error) => error.to_string(),
+    }
+}
 
 fn run(with: &[&str], settings: &Settings, requests: &[Request]) -> Report {
     let mut device = Drive::new(settings);
@@ -18,6 +41,9 @@ fn run(with: &[&str], settings: &Settings, requests: &[Request]) -> Report {
 
 /// The results of a run as text, without what only repeats settings.
 fn results(with: &[&str], settings: &Settings, requests: &[Request]) -> String {
+    if with.contains(&"@cut") {
+        return run_cut(settings, requests);
+    }
     let mut report = run(with, settings, requests);
     report.verdict.initial_state = "";
     report.verdict.initial_write_amplification = None;

@@ -12,6 +12,7 @@ mod cache_device;
 mod cache_oracle;
 mod cleaning;
 mod common;
+mod cuts;
 mod data;
 mod demand_map;
 mod determinism;

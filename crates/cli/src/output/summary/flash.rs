@@ -66,6 +66,7 @@ fn amplification(report: &Report) -> Option<String> {
         ("wear", "wear levelling"),
         ("map", "map pages"),
         ("merge", "merges"),
+        ("journal", "journal"),
     ];
     for (part, name) in named {
         let factor = parts(part).filter(|factor| *factor > 0.0);
@@ -111,6 +112,7 @@ fn padding_cause(cause: &str) -> &str {
         "wear" => "of wear levelling",
         "merge" => "of merges",
         "fold" => "of folding",
+        "journal" => "of the journal",
         _ => "of map pages",
     }
 }

@@ -10,7 +10,7 @@ use flashyard_core::units::{BlockId, Ppn};
 /// The work on one victim.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::ftl) struct Job {
-    pub(super) victim: BlockId,
+    pub(in crate::ftl) victim: BlockId,
     /// Units before this one have been dealt with.
     pub(super) next_unit: u32,
     /// Copies under way.

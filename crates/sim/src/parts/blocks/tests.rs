@@ -10,6 +10,7 @@ const FRONTIERS: Frontiers = Frontiers {
     copied_maps: true,
     isolated: false,
     slc: false,
+    journal: false,
 };
 
 fn geometry() -> Geometry {
@@ -100,6 +101,7 @@ fn streams_share_frontiers_in_turn_whatever_their_number() {
         copied_maps: false,
         isolated: false,
         slc: false,
+        journal: false,
     };
     let found = [0, 1, 2, 3, 255, 256, 257, u16::MAX].map(|stream| frontiers.of_stream(stream));
     assert_eq!(found, [0, 1, 2, 0, 0, 1, 2, 0]);

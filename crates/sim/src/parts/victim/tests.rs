@@ -13,6 +13,7 @@ const FRONTIERS: Frontiers = Frontiers {
     copied_maps: true,
     isolated: false,
     slc: false,
+    journal: false,
 };
 const UNITS: u32 = 8;
 const PLANE: PlaneId = PlaneId::new(1);

@@ -1,0 +1,128 @@
+//! The section `[power]`: what outlives a loss of power, and how the device finds it again.
+
+use flashyard_core::key::Kind;
+use flashyard_core::units::Span;
+use flashyard_core::{choice, keys};
+
+choice! {
+    /// What keeps the device at work for a moment when the power fails.
+    pub enum Plp {
+        /// Nothing.
+        None = "none",
+        /// A capacitor: the device writes what is in its memory to flash before it stops.
+        Capacitor = "capacitor",
+    }
+}
+
+/// A device with a volatile write buffer that is cut, and one with a capacitor.
+const CUT: &[&str] =
+    &["@cut", "@full", "map.store=resident", "power.oob_scan=true", "power.journal_entries=64"];
+const BUFFERED: &[&str] = &[
+    "@cut",
+    "@full",
+    "map.store=resident",
+    "power.oob_scan=true",
+    "power.journal_entries=64",
+    "buffer.bytes=131072",
+];
+const CAPACITOR: &[&str] = &[
+    "@cut",
+    "@full",
+    "map.store=resident",
+    "power.oob_scan=true",
+    "power.plp=capacitor",
+    "buffer.bytes=131072",
+    "buffer.volatile=false",
+];
+const CELLS: &[&str] = &[
+    "@cut",
+    "@full",
+    "map.store=resident",
+    "power.oob_scan=true",
+    "nand.bits_per_cell=2",
+    "geometry.channels=1",
+];
+
+keys! {
+    /// Keys of `[power]`: what a device with a page map does so that its contents outlive a loss
+    /// of power, and how it finds them again (docs/POWER.md). Where `plp` is "none", `oob_scan`
+    /// false and both `journal_entries` and `checkpoint_mib` are 0, the section is off: such a
+    /// device cannot be cut, and writes nothing for that.
+    pub struct PowerKeys {
+        /// What keeps the device at work for a moment when the power fails.
+        plp: Plp = Plp::None => {
+            kind: Kind::Choice(Plp::WORDS),
+            source: "assumed: client drives have no capacitor, drives for data centres do",
+            flip: "capacitor", with: BUFFERED,
+        },
+        /// Energy of the capacitor that programs may take when the power fails. First programs
+        /// under way end, then the journal is written, then dirty units of the write buffer, those
+        /// that have been dirty for the longest time first. 0: as much as it takes.
+        capacitor_uj: u64 = 0 => {
+            kind: Kind::count("uJ", 0, 1_000_000_000_000),
+            source: "assumed: enough, as drives with a capacitor promise",
+            flip: "1", with: CAPACITOR,
+        },
+        /// The whole map is written to flash each time that the host has written so much, so that
+        /// recovery looks at nothing older. The unit is MiB of units on flash. 0: never.
+        checkpoint_mib: u64 = 0 => {
+            kind: Kind::count("MiB", 0, 1 << 40),
+            source: "assumed: no checkpoint",
+            flip: "1", with: CUT,
+        },
+        /// Changes of the map that are written together to a page of the journal: commits of
+        /// writes, copies and trims. A flush writes the trims behind the last such page at once.
+        /// At most as many as fit a mapping unit with 16 bytes each. 0: no journal.
+        journal_entries: u64 = 0 => {
+            kind: Kind::count("changes", 0, 65_536),
+            source: "assumed: no journal",
+            flip: "64", with: &["@cut", "@full", "map.store=resident", "power.oob_scan=true"],
+        },
+        /// Whether recovery reads the spare areas of pages that may be newer than what it knows:
+        /// of all blocks that were opened since the last checkpoint, or of all blocks where there
+        /// is none. They name the unit of a page and the number of its change.
+        oob_scan: bool = false => {
+            kind: Kind::Bool,
+            source: "assumed: the section is off; page maps recover so, see Zhang et al., FTL recovery",
+            flip: "true", with: &[
+                "@cut",
+                "@full",
+                "map.store=resident",
+                "power.journal_entries=64",
+                "power.checkpoint_mib=1",
+            ],
+        },
+        /// Largest write, in mapping units, of which recovery keeps all or nothing as long as the
+        /// older contents are still on flash: AWUPF of the NVM Express specification.
+        awupf_units: u64 = 1 => {
+            kind: Kind::count("units", 1, 65_536),
+            source: "NVM Express: AWUPF of 0 is one block",
+            flip: "16", with: BUFFERED,
+        },
+        /// Whether a program that the loss of power interrupts destroys the pages that were
+        /// programmed before on the same word line. Pages with numbers from k n to k n + k - 1
+        /// share one, with k bits a cell; programs in one shot destroy nothing.
+        paired_pages: bool = false => {
+            kind: Kind::Bool,
+            source: "assumed: firmware that keeps a copy of lower pages; Tseng, Grupp and Swanson, DAC 2011",
+            flip: "true", with: CELLS,
+        },
+        /// How long the dies go on with the operations that they have begun when the power fails:
+        /// what ends by then has happened. The clock does not count this time.
+        rail_ms: Span = Span::ZERO => {
+            kind: Kind::millis(0, 1 << 40),
+            source: "assumed: dies stop at once",
+            flip: "100", with: &["@cut", "@full", "map.store=resident", "power.oob_scan=true"],
+        },
+    }
+}
+
+impl PowerKeys {
+    /// Whether the device can be cut, and does anything for that.
+    pub const fn is_on(&self) -> bool {
+        self.oob_scan
+            || self.journal_entries > 0
+            || self.checkpoint_mib > 0
+            || matches!(self.plp, Plp::Capacitor)
+    }
+}

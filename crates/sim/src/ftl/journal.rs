@@ -1,0 +1,315 @@
+//! The journal of the map and its checkpoints: when their pages are written, and what of the map
+//! outlives a loss of power by them.
+//!
+//! Changes of the map gather until a page of the journal is full of them; a flush writes what trims
+//! there are at once. A checkpoint is written piece by piece while the host writes, a program unit
+//! of pieces at a time, so that the whole map has been written anew whenever the host has written
+//! `checkpoint_mib`. Both fill blocks of their own, plane after plane. What a page holds is kept
+//! here, and to garbage collection it is garbage from the start: its block is erased without
+//! copies.
+
+use crate::config::{Plp, Settings};
+use crate::handle::SetId;
+use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn, Time};
+use std::collections::VecDeque;
+
+/// A change of the map that does not outlive a loss of power yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change {
+    pub(crate) lpn: Lpn,
+    /// The number of the change; none of a copy.
+    pub(crate) number: Option<u64>,
+    /// Where the unit was before.
+    pub(crate) old: Option<Ppn>,
+    pub(crate) trims: bool,
+}
+
+/// Pages that are being written, and the changes in them; none of a checkpoint.
+#[derive(Clone, Debug)]
+struct Page {
+    set: SetId,
+    changes: Vec<Change>,
+    over: bool,
+}
+
+/// What is to be written next.
+pub(super) enum Due {
+    /// A page of the journal with these changes, on a plane.
+    Page(PlaneId, Vec<Change>),
+    /// So many pieces of the checkpoint, on a plane.
+    Pieces(PlaneId, u64),
+    Nothing,
+}
+
+/// The checkpoint that is being written.
+#[derive(Clone, Debug, Default)]
+struct Checkpoint {
+    /// Mapping units of the whole map, and units of the host between two times that it is written.
+    pieces: u64,
+    interval: u64,
+    /// Commits of host data since the first one.
+    units: u64,
+    /// Pieces that have begun to be written, and those that are.
+    begun: u64,
+    over: u64,
+    /// Changes in no page when its first piece began.
+    changes: usize,
+    /// When the first piece of the checkpoint was written, and of the last one that is complete.
+    since: Time,
+    complete: Option<Time>,
+}
+
+/// What is read of journal and checkpoints behind a loss of power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Known {
+    /// Mapping units of the last complete checkpoint.
+    pub(crate) pieces: u64,
+    /// Pages of the journal since that was begun.
+    pub(crate) pages: u64,
+    /// When it was begun.
+    pub(crate) since: Time,
+}
+
+/// The journal of a device, and its checkpoints.
+#[derive(Clone, Debug)]
+pub(crate) struct Journal {
+    /// Changes of a page of the journal; 0 for no journal.
+    entries: usize,
+    /// Whether a capacitor saves what is not written; whether recovery reads spare areas.
+    capacitor: bool,
+    scans: bool,
+    planes: u32,
+    program_units: u64,
+    next_plane: u32,
+    /// Changes in no page.
+    open: Vec<Change>,
+    pages: VecDeque<Page>,
+    checkpoint: Checkpoint,
+    /// When each page of the journal since the last complete checkpoint was written.
+    written: VecDeque<Time>,
+    /// The number of the newest trim of each unit that outlives a loss of power, plus one.
+    trims: Vec<u64>,
+    /// Trims that do since they were last asked for.
+    kept: Vec<(Lpn, u64)>,
+}
+
+impl Journal {
+    /// That of a device, if it can be cut.
+    pub(super) fn new(settings: &Settings) -> Option<Box<Self>> {
+        let (power, geometry) = (&settings.keys.power, &settings.geometry);
+        if !power.is_on() {
+            return None;
+        }
+        let unit = u64::from(geometry.unit_bytes());
+        let map_bytes = u64::from(settings.exported_units) * settings.keys.map.entry_bytes;
+        let pieces = map_bytes.div_ceil(unit);
+        let interval = (power.checkpoint_mib << 20).div_ceil(unit);
+        Some(Box::new(Self {
+            entries: usize::try_from(power.journal_entries).expect("the key's range is small"),
+            capacitor: power.plp == Plp::Capacitor,
+            scans: power.oob_scan,
+            planes: geometry.all_planes(),
+            program_units: u64::from(geometry.program_units()),
+            next_plane: 0,
+            open: Vec::new(),
+            pages: VecDeque::new(),
+            checkpoint: Checkpoint { pieces, interval, ..Checkpoint::default() },
+            written: VecDeque::new(),
+            trims: vec![0; settings.exported_units as usize],
+            kept: Vec::new(),
+        }))
+    }
+
+    /// The map changes.
+    pub(crate) fn changes(&mut self, change: &Change) {
+        if self.entries > 0 || self.checkpoint.interval > 0 {
+            self.open.push(*change);
+        }
+        self.checkpoint.units += u64::from(change.number.is_some() && !change.trims);
+    }
+
+    /// Pieces of the checkpoint that are to be written now: a program unit at a time, or what is
+    /// left of the map.
+    fn due_pieces(&self) -> u64 {
+        let Checkpoint { pieces, interval, units, begun, .. } = self.checkpoint;
+        if interval == 0 {
+            return 0;
+        }
+        let due = u128::from(units) * u128::from(pieces) / u128::from(interval);
+        let due = u64::try_from(due).unwrap_or(u64::MAX).saturating_sub(begun);
+        let group = self.program_units.min(pieces - begun % pieces);
+        if due >= group { group } else { 0 }
+    }
+
+    /// Whether a flush has to save a change.
+    const fn is_owed(&self, change: &Change) -> bool {
+        change.trims || !self.scans
+    }
+
+    /// Whether flushes wait for it.
+    pub(super) const fn serves_flushes(&self) -> bool {
+        self.entries > 0 && !self.capacitor
+    }
+
+    /// The next page that is due, with its changes: a page of the journal where it is full, or has
+    /// a change that is owed to a flush with the number `before`; or as many pieces of the
+    /// checkpoint.
+    pub(super) fn next_due(&mut self, before: Option<u64>, now: Time) -> Due {
+        let owed = |change: &Change| before.is_some_and(|before| change.number < Some(before));
+        let owes = || self.open.iter().any(|change| self.is_owed(change) && owed(change));
+        if self.entries > 0 && (self.open.len() >= self.entries || owes()) {
+            let count = self.entries.min(self.open.len());
+            return Due::Page(self.plane(), self.open.drain(..count).collect());
+        }
+        let pieces = self.due_pieces();
+        if pieces == 0 {
+            return Due::Nothing;
+        }
+        if self.checkpoint.begun.is_multiple_of(self.checkpoint.pieces) {
+            self.checkpoint.since = now;
+            self.checkpoint.changes = self.open.len();
+        }
+        self.checkpoint.begun += pieces;
+        Due::Pieces(self.plane(), pieces)
+    }
+
+    /// A set begins to write a page with these changes.
+    pub(super) fn page_begun(&mut self, set: SetId, changes: Vec<Change>) {
+        self.pages.push_back(Page { set, changes, over: false });
+    }
+
+    /// Pages under way that have a change which is owed to a flush with the number `before`.
+    pub(super) fn owed_pages(&self, before: u64) -> Vec<SetId> {
+        let owes = |page: &&Page| {
+            let mut owed = page.changes.iter().filter(|change| self.is_owed(change));
+            !page.over && owed.any(|change| change.number < Some(before))
+        };
+        if !self.serves_flushes() {
+            return Vec::new();
+        }
+        self.pages.iter().filter(owes).map(|page| page.set).collect()
+    }
+
+    /// The page that a set has written is over. Pages count in the order in which they were begun.
+    pub(crate) fn page_over(&mut self, set: SetId, now: Time) {
+        if let Some(page) = self.pages.iter_mut().find(|page| page.set == set && !page.over) {
+            page.over = true;
+        }
+        while self.pages.front().is_some_and(|page| page.over) {
+            let page = self.pages.pop_front().expect("it was there");
+            if page.changes.is_empty() {
+                self.piece_over();
+                continue;
+            }
+            self.written.push_back(now);
+            for change in page.changes.iter().filter(|change| change.trims) {
+                self.keep_trim(change);
+            }
+        }
+    }
+
+    fn keep_trim(&mut self, change: &Change) {
+        let newest = &mut self.trims[change.lpn.index()];
+        let number = change.number.expect("a trim is a change");
+        *newest = (*newest).max(number + 1);
+        self.kept.push((change.lpn, number));
+    }
+
+    /// A piece of the checkpoint is over: behind the last one, only what came since the first one
+    /// is read of the journal.
+    fn piece_over(&mut self) {
+        let checkpoint = &mut self.checkpoint;
+        checkpoint.over += 1;
+        if !checkpoint.over.is_multiple_of(checkpoint.pieces) {
+            return;
+        }
+        let since = checkpoint.since;
+        checkpoint.complete = Some(since);
+        while self.written.front().is_some_and(|written| *written < since) {
+            self.written.pop_front();
+        }
+        if self.entries == 0 {
+            // Nothing else saves changes; the checkpoint has those before its first piece.
+            let saved: Vec<Change> = self.open.drain(..checkpoint.changes).collect();
+            for change in saved.iter().filter(|change| change.trims) {
+                self.keep_trim(change);
+            }
+        }
+    }
+
+    /// A block is erased: trims whose old contents were there hold for good.
+    pub(crate) fn erased(&mut self, holds: impl Fn(Ppn) -> bool) {
+        let pages = self.pages.iter().flat_map(|page| &page.changes);
+        let gone = |change: &&Change| change.trims && change.old.is_some_and(&holds);
+        let gone: Vec<Change> = self.open.iter().chain(pages).filter(gone).copied().collect();
+        for change in gone {
+            self.keep_trim(&change);
+        }
+    }
+
+    /// Trims that outlive a loss of power since they were last asked for: units and numbers.
+    pub(crate) fn take_kept(&mut self) -> Vec<(Lpn, u64)> {
+        std::mem::take(&mut self.kept)
+    }
+}
+
+/// What is left of it when the power fails.
+impl Journal {
+    /// The number of the newest trim of each unit that outlives a loss of power, plus one: all of
+    /// them where the journal is `saved`.
+    pub(super) fn trims_after(&self, saved: bool) -> Vec<u64> {
+        let mut trims = self.trims.clone();
+        for change in self.unsaved().filter(|change| saved && change.trims) {
+            let newest = &mut trims[change.lpn.index()];
+            *newest = (*newest).max(change.number.map_or(0, |number| number + 1));
+        }
+        trims
+    }
+
+    /// Changes that do not outlive a loss of power, in their order.
+    pub(crate) fn unsaved(&self) -> impl DoubleEndedIterator<Item = &Change> {
+        self.pages.iter().flat_map(|page| &page.changes).chain(&self.open)
+    }
+
+    /// Pages that a capacitor has to write so that the map outlives it: those of the journal, or
+    /// the whole map where there is none.
+    pub(crate) fn tail_pages(&self) -> u64 {
+        match self.entries {
+            0 => self.checkpoint.pieces.div_ceil(self.program_units),
+            entries => (self.unsaved().count() as u64).div_ceil(entries as u64),
+        }
+    }
+
+    /// What recovery reads.
+    pub(crate) fn known(&self) -> Known {
+        let complete = self.checkpoint.complete;
+        Known {
+            pieces: complete.map_or(0, |_| self.checkpoint.pieces),
+            pages: self.written.len() as u64,
+            since: complete.unwrap_or(Time::ZERO),
+        }
+    }
+
+    /// The power is back: nothing is under way.
+    pub(super) fn restart(&mut self, trims: Vec<u64>) {
+        self.trims = trims;
+        self.pages.clear();
+        self.open.clear();
+        self.checkpoint.begun = self.checkpoint.over;
+        self.checkpoint.changes = 0;
+    }
+}
+
+impl Journal {
+    /// The plane of the next page.
+    fn plane(&mut self) -> PlaneId {
+        let plane = PlaneId::new(self.next_plane);
+        self.next_plane = (self.next_plane + 1) % self.planes;
+        plane
+    }
+}
+
+/// Whether a physical unit lies in a block of so many units.
+pub(crate) fn lies_in(block: BlockId, units: u32) -> impl Fn(Ppn) -> bool {
+    move |ppn| ppn.get() / units == block.get()
+}

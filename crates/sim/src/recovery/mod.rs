@@ -1,0 +1,271 @@
+//! A loss of power: what was under way ends torn, what a capacitor pays for is saved, and recovery
+//! finds the rest on flash.
+//!
+//! It holds nothing. The device lends it the rooms as they stopped, and begins again with what it
+//! answers.
+
+mod image;
+mod losses;
+mod reads;
+mod stopped;
+mod torn;
+
+use crate::account::durable::Durable;
+use crate::buffer::Line;
+use crate::config::Plp;
+use crate::cut::{Cut, Reads};
+use crate::metrics::counters::{Tally, Work};
+use flashyard_core::command::{Op, Purpose};
+use flashyard_core::request::RequestOp;
+use flashyard_core::units::{BlockId, Ppn, Span};
+use image::{Image, Spare};
+use losses::Losses;
+use reads::Took;
+use std::collections::BTreeSet;
+use stopped::Charge;
+pub(crate) use stopped::Stopped;
+
+/// Bytes of a spare area that cross the channel, a mapping unit. Assumed: the unit, the number of
+/// the change and a checksum.
+const SPARE_BYTES: u64 = 16;
+
+/// What it begins again with.
+pub(crate) struct Found {
+    pub(crate) cut: Cut,
+    pub(crate) durable: Durable,
+    pub(crate) image: Image,
+    /// The number of the newest trim of each unit that outlives it, plus one.
+    pub(crate) trims: Vec<u64>,
+    /// Lines of the write buffer that were saved.
+    pub(crate) lines: Vec<Line>,
+    /// Units whose program was under way.
+    pub(crate) bound: Vec<Ppn>,
+    /// What the reads of recovery took.
+    pub(crate) read: Work,
+}
+
+impl Stopped<'_> {
+    /// The power fails, with a seed for what is random in that. What is not durable by `durable` is
+    /// lost, but for what recovery finds.
+    pub(crate) fn recover(&self, mut durable: Durable, seed: u64) -> Found {
+        let programs = self.programs_under_way(&durable);
+        let bound: Vec<Ppn> = programs.iter().map(|program| program.ppn).collect();
+        let (torn_erases, erased) = self.erases_under_way(seed);
+        for block in erased {
+            durable.destroy(block.get());
+        }
+        let mut charge = self.charge();
+        let torn = self.end_programs(programs, &mut durable, &mut charge);
+        let before = durable.clone();
+        let in_flight: BTreeSet<(u32, u64)> = torn.iter().filter_map(|torn| torn.unit).collect();
+        let paired = self.destroy_paired(&torn, &mut durable);
+        let saved = charge.pays(u128::from(self.ftl.tail_pages()) * self.program_pj());
+        let trims = self.ftl.trims_after(saved);
+        let mut image = self.image(&durable, &trims, (saved, &bound), &BTreeSet::new());
+        let lines = self.save_lines(&image, &trims, &mut charge);
+        let back = self.torn_writes(&durable, &image, &lines);
+        let taken_back = if back.is_empty() {
+            BTreeSet::new()
+        } else {
+            take_back(&mut image, &self.image(&durable, &trims, (saved, &bound), &back), &back)
+        };
+        let losses = Losses {
+            stopped: self,
+            durable: &before,
+            image: &image,
+            trims: &trims,
+            lines: &lines,
+            in_flight: &in_flight,
+            paired: &paired,
+            taken_back: &taken_back,
+        };
+        let lost = losses.find();
+        let held = losses.held(&lost);
+        for program in &torn {
+            durable.holds_nothing(program.ppn.get());
+        }
+        let (reads, recovery, read) = self.read_all(&durable, lines.len());
+        let cut = Cut {
+            at: self.now,
+            seed,
+            lost,
+            held,
+            recovery,
+            reads,
+            torn_units: torn.len() as u64,
+            torn_erases,
+            dumped_units: lines.len() as u64,
+            energy_pj: u64::try_from(charge.spent).unwrap_or(u64::MAX),
+            needed_pj: u64::try_from(charge.needed).unwrap_or(u64::MAX),
+        };
+        Found { cut, durable, image, trims, lines, bound, read }
+    }
+
+    /// What recovery finds of each unit, where the capacitor has `saved` the map or not, and units
+    /// of `bound` were being programmed; versions of `left` are left out.
+    fn image(
+        &self,
+        durable: &Durable,
+        trims: &[u64],
+        (saved, bound): (bool, &[Ppn]),
+        left: &BTreeSet<(u32, u64)>,
+    ) -> Image {
+        let spare = Spare { owner: &durable.owner, version: &durable.version };
+        if !self.settings.keys.power.oob_scan {
+            return image::rewound(self.ftl, spare, saved);
+        }
+        let mut found = image::scan(self.ftl, spare, trims, left);
+        if saved && self.settings.keys.power.journal_entries == 0 {
+            // Where the whole map is saved, nothing comes back that it has not.
+            image::leave_out_unmapped(self.ftl, &mut found, bound);
+        }
+        found
+    }
+
+    fn charge(&self) -> Charge {
+        let power = &self.settings.keys.power;
+        let pj = u128::from(power.capacitor_uj) * 1_000_000;
+        Charge {
+            has: power.plp == Plp::Capacitor,
+            left: (power.capacitor_uj > 0).then_some(pj),
+            ..Charge::default()
+        }
+    }
+
+    /// Energy of programming a program unit.
+    fn program_pj(&self) -> u128 {
+        let mut tally = Tally::default();
+        tally.count(Op::Program.into(), Purpose::Recovery, &self.program_work());
+        tally.energy_pj(&self.settings.keys.energy)
+    }
+
+    fn program_work(&self) -> Work {
+        let array = self.flash.array_time(Op::Program, None, false);
+        let geometry = &self.settings.geometry;
+        let bytes = u64::from(geometry.program_units()) * u64::from(geometry.unit_bytes());
+        let work = Work::of_arrays(geometry, Op::Program, 1, array, false);
+        let transfer_ns = self.settings.transfer_ns(bytes) + self.flash.command_ns();
+        Work { ops: 1, transfer_ns, ..work }
+    }
+
+    /// Lines of the buffer that the capacitor saves, those that have been dirty for the longest
+    /// time first, a program unit at a time.
+    fn save_lines(&self, image: &Image, trims: &[u64], charge: &mut Charge) -> Vec<Line> {
+        let Some(buffer) = self.buffer else { return Vec::new() };
+        let unsaved = |line: &&Line| {
+            let at = line.lpn.index();
+            let trimmed = trims.get(at).is_some_and(|trim| *trim > line.version);
+            line.version + 1 > image.version[at] && !trimmed
+        };
+        let lines: Vec<Line> = buffer.held().filter(unsaved).copied().collect();
+        if self.now < self.ready {
+            // Recovery is not over: what was saved before is on flash still.
+            return lines;
+        }
+        let most = self.settings.geometry.program_units() as usize;
+        let mut saved = Vec::new();
+        for group in lines.chunks(most) {
+            if charge.pays(self.program_pj()) {
+                saved.extend_from_slice(group);
+            }
+        }
+        saved
+    }
+
+    /// Units of writes that promise to be whole or not there, and of which a part is missing: what
+    /// recovery takes back where older contents are there.
+    fn torn_writes(
+        &self,
+        durable: &Durable,
+        image: &Image,
+        lines: &[Line],
+    ) -> BTreeSet<(u32, u64)> {
+        let most = self.settings.keys.power.awupf_units;
+        let mut back = BTreeSet::new();
+        if most < 2 {
+            return back;
+        }
+        let kept = |(lpn, number): &(u32, u64)| {
+            let line = lines.iter().find(|line| line.lpn.get() == *lpn);
+            image.version[*lpn as usize] > *number || line.is_some_and(|one| one.version >= *number)
+        };
+        for asked in durable.requests.values() {
+            let units = asked.changes.len() as u64;
+            let writes = asked.request.op == RequestOp::Write && (2..=most).contains(&units);
+            let wanted = self.settings.pages_of(&asked.request).1;
+            let whole = units == u64::from(wanted) && asked.changes.iter().all(kept);
+            if !writes || whole || !asked.changes.iter().any(kept) {
+                continue;
+            }
+            let own = asked
+                .changes
+                .iter()
+                .filter(|(lpn, number)| image.version[*lpn as usize] == *number + 1);
+            back.extend(own.map(|(lpn, number)| (*lpn, *number + 1)));
+        }
+        back
+    }
+
+    /// Recovery reads: the checkpoint, the journal, what the capacitor has saved, and then spare
+    /// areas, of all blocks with a program since the checkpoint. Each kind is spread over all dies.
+    /// Returns how many there are, how long they take, and their work.
+    fn read_all(&self, durable: &Durable, saved: usize) -> (Reads, Span, Work) {
+        let geometry = &self.settings.geometry;
+        let known = self.ftl.known();
+        let units = u64::from(geometry.units_per_page);
+        let mut spare: Vec<Vec<Ppn>> = vec![Vec::new(); geometry.dies() as usize];
+        let scans = self.settings.keys.power.oob_scan;
+        let wanted = |block: &BlockId| {
+            let last = durable.blocks[block.index()].last;
+            scans && last.is_some_and(|last| last >= known.since)
+        };
+        for block in (0..geometry.blocks()).map(BlockId::new).filter(wanted) {
+            let die = geometry.die_of_plane(geometry.plane_of_block(block));
+            let pages = 0..self.ftl.pages_to_scan(block);
+            let first = |page| geometry.unit_of(block, page * geometry.units_per_page);
+            spare[die.index()].extend(pages.map(first));
+        }
+        let reads = Reads {
+            checkpoint: known.pieces.div_ceil(units),
+            journal: known.pages,
+            dumped: (saved as u64).div_ceil(units),
+            spare: spare.iter().map(Vec::len).sum::<usize>() as u64,
+        };
+        let page_ns = self.settings.transfer_ns(geometry.page_bytes.into());
+        let spare_ns = self.settings.transfer_ns(SPARE_BYTES * units);
+        let (mut took, mut at) = (Took::default(), self.now);
+        for count in [reads.checkpoint, reads.journal, reads.dumped] {
+            let pages = spread(count, geometry.dies());
+            at = reads::read_all(self.flash, geometry, &pages, page_ns, (at, &mut took));
+        }
+        at = reads::read_all(self.flash, geometry, &spare, spare_ns, (at, &mut took));
+        let Took { reads: ops, array_ns, transfer_ns } = took;
+        (reads, at.since(self.now), Work { ops, pages: ops, array_ns, transfer_ns })
+    }
+}
+
+/// Units get their older contents where there are any. Returns which do, with what they had.
+fn take_back(
+    found: &mut Image,
+    rolled: &Image,
+    back: &BTreeSet<(u32, u64)>,
+) -> BTreeSet<(u32, u64)> {
+    let mut taken = BTreeSet::new();
+    for &(lpn, version) in back {
+        let at = lpn as usize;
+        if rolled.place[at] > 0 {
+            (found.place[at], found.version[at]) = (rolled.place[at], rolled.version[at]);
+            taken.insert((lpn, version));
+        }
+    }
+    taken
+}
+
+/// So many pages of the first type, spread over dies.
+fn spread(count: u64, dies: u32) -> Vec<Vec<Ppn>> {
+    let of_die = |die: u32| {
+        let own = count / u64::from(dies) + u64::from(u64::from(die) < count % u64::from(dies));
+        vec![Ppn::new(0); usize::try_from(own).expect("pages of a map")]
+    };
+    (0..dies).map(of_die).collect()
+}

@@ -1,0 +1,285 @@
+//! Losses of power: random devices lose no promise and go on under the checker, recovery takes the
+//! time of its reads, and a second loss of power during recovery loses nothing more.
+
+use crate::common::{Random, flush, request, saved, seeds, settings, write};
+use crate::generators::devices::{Family, case};
+use flashyard_core::request::{Request, RequestOp};
+use flashyard_core::units::{Span, Time};
+use flashyard_sim::config::{MapReserve, Plp, Settings};
+use flashyard_sim::cut::{Cut, How};
+use flashyard_sim::drive::Drive;
+use flashyard_sim::session::{Session, Stop};
+
+/// A device of a seed that can be cut and is sound; none where it cannot exist.
+fn sound(seed: u64) -> Option<(Settings, Vec<Request>)> {
+    let mut random = Random(seed ^ 0xC07);
+    let family = random.pick(&[Family::Any, Family::Cached, Family::Any]);
+    let (settings, requests) = case(family, seed);
+    let mut keys = settings.keys;
+    // The journal fills a block more of each plane.
+    keys.geometry.blocks_per_plane += 8;
+    // With these a reserve may be used up, cut or not.
+    keys.gc.erase_after_map = false;
+    keys.gc.map_reserve = MapReserve::Half;
+    let power = &mut keys.power;
+    power.oob_scan = true;
+    power.journal_entries = random.pick(&[1, 8, 32]);
+    power.checkpoint_mib = random.pick(&[0, 0, 1]);
+    power.rail_ms = Span::from_ms(random.pick(&[0, 0, 1]));
+    if random.below(3) == 0 || (keys.buffer.bytes > 0 && !keys.buffer.volatile) {
+        power.plp = Plp::Capacitor;
+    }
+    Some((Settings::new(keys).ok()?, requests))
+}
+
+/// Submits requests in an open loop until an instant; those that are late arrive now. Returns how
+/// many there were.
+fn go_on(session: &mut Session, requests: &[Request], until: Time) -> usize {
+    let due = requests.partition_point(|request| request.arrival <= until);
+    for request in &requests[..due] {
+        let at = request.arrival.max(session.now());
+        session.submit(&request.at(at)).expect("it fits the device");
+    }
+    session.advance(until, Stop::At).expect("it runs");
+    due
+}
+
+/// Random devices are cut at random instants and go on, under the checker. Nothing that was
+/// promised is lost.
+#[test]
+fn sound_devices_break_no_promise() {
+    let (mut cuts, mut lost) = (0, 0);
+    for seed in seeds(0..60) {
+        let Some((settings, requests)) = sound(seed) else { continue };
+        let mut random = Random(seed);
+        let mut drive = Drive::new(&settings);
+        let mut left = &requests[..requests.len().min(200)];
+        let end = left.last().map_or(Time::ZERO, |last| last.arrival);
+        for _ in 0..4 {
+            drive.check();
+            let mut session = Session::new(drive);
+            let span = end.since(session.now().min(end)).as_ns() / 3;
+            let until = session.now() + Span::from_ns(random.below(span + 2_000_000));
+            let done = go_on(&mut session, left, until);
+            left = &left[done..];
+            let (next, cut) = session.cut(random.next()).expect("it can be cut");
+            assert!(cut.broken().next().is_none(), "seed {seed}: {cut:?} {:?}", settings.keys);
+            (cuts, lost) = (cuts + 1, lost + cut.lost.len());
+            drive = next;
+        }
+        drive.check();
+        let mut session = Session::new(drive);
+        let last = left.last().map_or(session.now(), |last| last.arrival).max(session.now());
+        go_on(&mut session, left, last);
+        session.finish().unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    }
+    assert!(cuts > 40 && lost > 40, "{cuts} cuts lost {lost} units");
+}
+
+/// A device of some dies with a page a unit, of which writes and reads take known times.
+fn plain(keys: &[&str]) -> Settings {
+    let base = [
+        "map.store=resident",
+        "policy.command=fifo",
+        "geometry.blocks_per_plane=32",
+        "geometry.pages_per_block=16",
+        "ftl.over_provisioning_percent=100",
+        "nand.read_us=50",
+        "power.oob_scan=true",
+    ];
+    settings(&[&base, keys].concat())
+}
+
+/// Runs requests until an instant and cuts.
+fn cut_at(settings: &Settings, requests: &[Request], at: Time, seed: u64) -> (Drive, Cut) {
+    let mut session = Session::new(Drive::new(settings));
+    go_on(&mut session, requests, at);
+    session.cut(seed).expect("it can be cut")
+}
+
+/// Writes of units one after the other, each long after the one before.
+fn spaced(count: u64) -> Vec<Request> {
+    (0..count).map(|number| write(number * 2_000, number)).collect()
+}
+
+/// Recovery that reads spare areas alone takes their time: each die reads the pages of its own, one
+/// after the other; two dies of a channel sense at the same time and take turns on it.
+#[test]
+fn a_scan_takes_the_time_of_its_reads() {
+    let at = Time::from_us(200_000);
+    for (channels, ways) in [(1, 1), (4, 1), (1, 2)] {
+        let shape = [format!("geometry.channels={channels}"), format!("geometry.ways={ways}")];
+        let shape = shape.each_ref().map(String::as_str);
+        let bus = ["channel.ps_per_byte=2500", "channel.command_ns=0"];
+        let settings = plain(&[&shape[..], &bus].concat());
+        let (_, cut) = cut_at(&settings, &spaced(64), at, 1);
+        let dies = channels * ways;
+        let (each, data) = (64 / dies, 16 * 2_500 / 1_000);
+        assert_eq!((cut.reads.spare, cut.reads.all()), (64, 64), "{dies} dies");
+        let wanted = Span::from_ns(each * (50_000 + ways * data));
+        assert_eq!(cut.recovery, wanted, "{channels} channels, {ways} ways");
+    }
+}
+
+/// Recovery from a checkpoint reads its pages, and no spare area of what is older: the map of so
+/// many units takes so many pages, spread over the dies.
+#[test]
+fn a_checkpoint_takes_the_time_of_its_pages() {
+    let keys = ["geometry.channels=1", "power.oob_scan=false", "power.checkpoint_mib=1"];
+    let settings = plain(&[&keys[..], &["geometry.blocks_per_plane=512"]].concat());
+    let pages = (u64::from(settings.exported_units) * 4).div_ceil(4_096);
+    assert_eq!(pages, 4);
+    // The map is written once a MiB: 256 units.
+    let (_, cut) = cut_at(&settings, &spaced(256), Time::from_us(600_000), 1);
+    assert_eq!((cut.reads.checkpoint, cut.reads.all()), (pages, pages));
+    let page_ns = settings.transfer_ns(4_096) + settings.keys.channel.command_ns;
+    assert_eq!(cut.recovery, Span::from_ns(pages * (50_000 + page_ns)));
+    // Its first page was written behind 64 units. Nothing says where the later ones are.
+    assert_eq!((cut.lost.len(), cut.lost[0].first_sector), (192, 64 * 8));
+    assert!(cut.lost.iter().all(|lost| lost.how == How::Unfound && lost.promised));
+}
+
+/// Requests that arrive during recovery are answered behind it, and a loss of power meanwhile loses
+/// nothing more: what the capacitor saved is on flash still.
+#[test]
+fn a_cut_during_recovery_loses_nothing_more() {
+    let keys = [
+        "geometry.channels=1",
+        "buffer.bytes=262144",
+        "buffer.volatile=false",
+        "power.plp=capacitor",
+        "power.journal_entries=16",
+    ];
+    let settings = plain(&keys);
+    let burst: Vec<Request> = (0..40).map(|lpn| write(1, lpn)).collect();
+    let (drive, first) = cut_at(&settings, &burst, Time::from_us(1_000), 3);
+    assert!(first.dumped_units > 30 && first.lost.is_empty(), "{first:?}");
+    assert!(first.energy_pj > 0 && first.energy_pj == first.needed_pj);
+    let middle = first.at + Span::from_ns(first.recovery.as_ns() / 2);
+    let mut again = Session::new(drive.clone());
+    again.submit(&write(1_000, 99)).unwrap();
+    again.advance(middle, Stop::At).unwrap();
+    assert!(again.poll().is_none(), "it recovers");
+    let (drive_again, second) = again.cut(4).unwrap();
+    assert_eq!((second.lost.as_slice(), second.dumped_units), (&[][..], first.dumped_units));
+    assert_eq!((second.recovery, second.energy_pj), (first.recovery, 0));
+    for (mut drive, cut) in [(drive, first), (drive_again, second)] {
+        drive.check();
+        let mut session = Session::new(drive);
+        let at = cut.at + Span::from_us(1);
+        session.submit(&request(0, RequestOp::Read, 0, 1).at(at)).unwrap();
+        session.advance(Time::MAX, Stop::AtCompletion).unwrap();
+        let read = session.poll().unwrap();
+        assert!(read.at >= cut.at + cut.recovery, "{read:?} {cut:?}");
+        session.finish().unwrap();
+    }
+}
+
+/// The same seed gives the same device, to the byte.
+#[test]
+fn a_cut_is_a_function_of_its_seed() {
+    let keys = ["state.initial=full", "buffer.bytes=65536", "power.journal_entries=16"];
+    let settings = plain(&keys);
+    let mut random = Random(5);
+    let requests: Vec<Request> =
+        (0..600).map(|number| write(number * 30, random.below(200))).collect();
+    let cut = |seed| {
+        let (drive, cut) = cut_at(&settings, &requests, Time::from_us(11_000), seed);
+        let Drive::Flash(device) = drive else { unreachable!() };
+        (saved(&device), cut)
+    };
+    assert_eq!(cut(7), cut(7));
+}
+
+/// What is written for losses of power counts: a page of the journal for so many changes, and one
+/// for the trims that a flush finds.
+#[test]
+fn the_journal_has_a_purpose_of_its_own() {
+    let settings = plain(&["power.journal_entries=10"]);
+    let mut requests = spaced(64);
+    requests.push(request(200_000, RequestOp::Trim, 3, 1));
+    requests.push(flush(210_000));
+    let mut session = Session::new(Drive::new(&settings));
+    go_on(&mut session, &requests, Time::from_us(250_000));
+    let flush = std::iter::from_fn(|| session.poll()).last().expect("the flush is over");
+    assert_eq!(flush.at, Time::from_us(210_000 + 700), "it waits for a program");
+    let report = session.finish().unwrap();
+    // 64 writes fill six pages; the trim goes with the last four.
+    assert_eq!(report.flash.pages["programs"]["journal"], 7);
+    assert_eq!(report.flash.write_amplification_by["journal"], Some(7.0 / 64.0));
+    assert!(report.energy_pj.by_purpose["journal"] > 0);
+}
+
+/// Promises that cuts of a run break, and losses by how they came about.
+fn broken(settings: &Settings, requests: &[Request], cuts: u64) -> (usize, Vec<How>) {
+    let end = requests.last().expect("there are some").arrival.as_ns();
+    let (mut broken, mut how) = (0, Vec::new());
+    let mut session = Session::new(Drive::new(settings));
+    let mut left = requests;
+    for number in 1..=cuts {
+        let done = go_on(&mut session, left, Time::from_ns(end * number / cuts));
+        left = &left[done..];
+        let (_, cut) = session.fork().cut(number).expect("it can be cut");
+        broken += cut.broken().count();
+        how.extend(cut.lost.iter().map(|lost| lost.how));
+    }
+    how.sort_unstable();
+    how.dedup();
+    (broken, how)
+}
+
+/// Each planted fault breaks a promise, and the sound device beside it breaks none.
+#[test]
+fn planted_faults_break_promises_and_sound_devices_do_not() {
+    let mut random = Random(11);
+    let mut requests = Vec::new();
+    for number in 0..400 {
+        let (at, lpn) = (number * 1_500, random.below(200));
+        requests.push(match random.below(10) {
+            0 => request(at, RequestOp::Trim, lpn, 1),
+            1 => flush(at),
+            _ => write(at, lpn),
+        });
+    }
+    let buffer = ["buffer.bytes=131072"];
+    let kept = ["buffer.bytes=131072", "buffer.volatile=false", "power.plp=capacitor"];
+    let cells = ["nand.bits_per_cell=2", "geometry.channels=1"];
+    let pairs: [(&[&str], &[&str], &[&str]); 5] = [
+        (&buffer, &["power.journal_entries=32"], &["power.journal_entries=0"]),
+        (&[], &["power.journal_entries=32"], &["power.journal_entries=32", "power.oob_scan=false"]),
+        (&[], &["power.journal_entries=32"], &["power.checkpoint_mib=1", "power.oob_scan=false"]),
+        (&kept, &["power.capacitor_uj=0"], &["power.capacitor_uj=1"]),
+        (&cells, &["power.paired_pages=false"], &["power.paired_pages=true"]),
+    ];
+    for (base, sound, faulty) in pairs {
+        let journal = ["power.journal_entries=32"];
+        let of = |keys: &[&str]| plain(&[base, &journal, keys].concat());
+        let (none, _) = broken(&of(sound), &requests, 40);
+        let (some, how) = broken(&of(faulty), &requests, 40);
+        assert_eq!(none, 0, "{base:?} {sound:?}");
+        assert!(some > 0, "{base:?} {faulty:?}: {how:?}");
+    }
+}
+
+/// A write of many units is there or not, as long as the older contents are there.
+#[test]
+fn torn_writes_are_taken_back() {
+    let writes =
+        |at| (0..8).map(move |number| request(at + number, RequestOp::Write, number * 16, 16));
+    let requests: Vec<Request> = writes(0).chain(writes(60_000)).collect();
+    let torn = |keys: &[&str]| {
+        let settings = plain(&[&["geometry.channels=4"], keys].concat());
+        let (_, cut) = cut_at(&settings, &requests, Time::from_us(61_500), 1);
+        cut
+    };
+    let without = torn(&[]);
+    let with = torn(&["power.awupf_units=16"]);
+    assert_eq!(without.lost, [], "no write was answered");
+    assert_eq!(with.lost, []);
+    let (_, how) = broken(
+        &plain(&["buffer.bytes=131072", "power.awupf_units=16", "power.journal_entries=8"]),
+        &requests,
+        60,
+    );
+    assert!(how.contains(&How::Buffered), "{how:?}");
+}
