@@ -10,7 +10,8 @@ use flashyard_core::units::DieId;
 impl Ledger<'_> {
     /// Counts a set's share of an operation: the first set of a page stands for the page, the
     /// leader for the operation and its command.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub(crate) fn account_for(
         &mut self,
         set: SetId,

@@ -8,6 +8,8 @@ impl Settings {
     /// The pages that a request accesses. A trim forgets only pages that lie wholly inside it; a
     /// read or write of no sectors touches the page that it points at. Where a trim erases blocks,
     /// it has the first page of the first of them, and as many accesses as there are blocks.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "once a request; a call costs as much")]
     pub(crate) fn pages_of(&self, request: &Request) -> (Lpn, u32) {
         let unit = u64::from(self.geometry.unit_sectors());
         let start = request.first_sector;
