@@ -72,7 +72,8 @@ const ROUNDS: [Round; 4] = [
 /// A key tells if a step by this factor moves the figures by this much on average, from any start.
 const FACTOR: f64 = 1.6;
 const MOVES: f64 = 0.004;
-/// One start in so many is asked. They follow one another by what they assume, so these differ most.
+/// One start in so many is asked. They follow one another by what they assume, so these differ the
+/// most.
 const APART: usize = 4;
 
 /// A search over the training cells.
