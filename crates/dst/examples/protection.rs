@@ -23,10 +23,12 @@ struct Load {
     flush: u64,
 }
 
-/// Runs a load on the drive with this capacity and further keys; what a cut at its end does, and the report of it.
+/// Runs a load on the drive with this capacity and further keys; what a cut at its end does, and
+/// the report of it.
 fn run(gb: u64, keys: &[&str], load: &Load) -> (Cut, Report) {
-    let mut keys: Vec<(&str, String)> = keys.iter().map(|key| ("", (*key).to_string())).collect();
-    keys.push(("", format!("capacity={gb}GB")));
+    let capacity = format!("capacity={gb}GB");
+    let keys = keys.iter().map(|key| (*key).to_string()).chain([capacity]);
+    let keys: Vec<(&str, String)> = keys.map(|key| ("", key)).collect();
     let plan = Plan::of_device(OwnParts::default(), DRIVE, &keys).expect("a device");
     let settings = plan.settings().expect("a device that can exist");
     let mut session = Session::new(Drive::new(&settings));
@@ -86,7 +88,7 @@ fn recovery() {
     println!(
         "| capacity | scan of all spare areas | with a checkpoint a GiB | a checkpoint in 64 MiB |"
     );
-    for gb in [4, 16, 64] {
+    for gb in [4, 16] {
         let mut row = format!("| {gb} GB |");
         for mib in [0, 1_024, 64] {
             let every = format!("power.checkpoint_mib={mib}");

@@ -5,7 +5,8 @@
 //! there are at once. A checkpoint is written piece by piece while the host writes, a program unit
 //! of pieces at a time, so that the whole map has been written anew whenever the host has written
 //! `checkpoint_mib`. Both fill blocks of their own, of the first plane that writes no such page, so
-//! that few planes have such a block open. What a page holds is kept here, and to garbage collection it is garbage from the start: its block is erased without
+//! that few planes have such a block open. What a page holds is kept here, and to garbage
+//! collection it is garbage from the start: its block is erased without
 //! copies.
 
 use crate::config::{Plp, Settings};

@@ -101,8 +101,8 @@ impl Base {
     pub(super) fn held_in_reserve(&self, stage: Stage, frontier: Frontier) -> u64 {
         match frontier {
             Frontier::HostData(_) => self.gc.reserve_blocks,
-            // Writes that took all room for themselves would keep the map from ever being saved.
-            Frontier::Journal => self.gc.reserve_blocks / 2,
+            // It may open one where host data may not, and leaves collection the one that it needs.
+            Frontier::Journal => (self.gc.reserve_blocks / 2).max(1),
             Frontier::HostMap if self.rewrites_for_erase(stage) => 0,
             Frontier::HostMap if !self.study.map_as_data => self.gc.reserve_blocks / 2,
             Frontier::HostMap if stage == Stage::Writeback => self.gc.reserve_blocks,
