@@ -459,7 +459,9 @@ pub unsafe extern "C" fn fy_cut(
             promised: one.promised.into(),
         };
         // SAFETY: the caller promises that there are so many places.
-        unsafe { lost.add(place).write(row) };
+        let to = unsafe { lost.add(place) };
+        // SAFETY: the same.
+        unsafe { to.write(row) };
     }
     count(Ok(done.lost.len()))
 }
