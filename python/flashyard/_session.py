@@ -159,6 +159,18 @@ class Session:
         copy._core = self._core.fork()
         return copy
 
+    def cut(self, seed: int = 0) -> dict[str, Any]:
+        """The power fails now and is back at once; the session goes on with what recovery finds.
+
+        Requests that are not over are never answered, identifiers begin at 0 again, and new
+        requests wait until recovery is over. The device must say how it recovers (section
+        ``power``). The answer has ``at_ns``, ``recovery_ns``, ``reads`` by kind, ``torn_units``,
+        ``torn_erases``, ``dumped_units``, ``energy_pj`` and ``needed_pj`` of the capacitor, and in
+        ``lost`` a dict for each mapping unit that lost something: ``request`` (by order of
+        arrival, or None), ``offset``, ``nbytes``, ``how`` and ``promised``.
+        """
+        return self._core.cut(seed)
+
     def close(self) -> None:
         """No request comes any more: idle work of the end may begin."""
         self._core.close()

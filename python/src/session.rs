@@ -12,10 +12,11 @@ use flashyard_core::units::Time;
 use flashyard_run::logs::Rows;
 use flashyard_run::plan::Plan as Planned;
 use flashyard_run::table::{Cell, Field, Kind};
+use flashyard_sim::device::SimError;
 use flashyard_sim::metrics::parts::{Part, Parts};
 use flashyard_sim::session::{Completion as Over, Refused, Session as Simulated, Stop};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -376,6 +377,46 @@ impl Session {
         let copy = Self::new_of(self.plan.clone(), session);
         copy.keep(locked(&self.kept).clone());
         Ok(copy)
+    }
+
+    /// The power fails and is back at once; what that has done. The session goes on.
+    fn cut<'py>(&self, py: Python<'py>, seed: u64) -> PyResult<Bound<'py, PyDict>> {
+        let able = self.with(py, |session| Ok(session.can_be_cut()))?;
+        if !able {
+            return Err(failed(SimError::NoCut.to_string()));
+        }
+        let session = self.taken(py)?.take();
+        let session = session.ok_or_else(|| failed("the session has ended"))?;
+        let cut = py.detach(|| catch_unwind(AssertUnwindSafe(|| session.cut(seed))));
+        let (drive, cut) = cut.map_err(panicked)?.map_err(|error| failed(error.to_string()))?;
+        *locked(&self.simulated) = Some(Simulated::new(drive));
+        locked(&self.kept).clear();
+        let all = PyDict::new(py);
+        all.set_item("at_ns", cut.at.as_ns())?;
+        all.set_item("recovery_ns", cut.recovery.as_ns())?;
+        let reads = PyDict::new(py);
+        reads.set_item("checkpoint", cut.reads.checkpoint)?;
+        reads.set_item("journal", cut.reads.journal)?;
+        reads.set_item("dumped", cut.reads.dumped)?;
+        reads.set_item("spare", cut.reads.spare)?;
+        all.set_item("reads", reads)?;
+        all.set_item("torn_units", cut.torn_units)?;
+        all.set_item("torn_erases", cut.torn_erases)?;
+        all.set_item("dumped_units", cut.dumped_units)?;
+        all.set_item("energy_pj", cut.energy_pj)?;
+        all.set_item("needed_pj", cut.needed_pj)?;
+        let lost = PyList::empty(py);
+        for one in &cut.lost {
+            let row = PyDict::new(py);
+            row.set_item("request", one.request)?;
+            row.set_item("offset", one.first_sector * 512)?;
+            row.set_item("nbytes", u64::from(one.sectors) * 512)?;
+            row.set_item("how", one.how.word())?;
+            row.set_item("promised", one.promised)?;
+            lost.append(row)?;
+        }
+        all.set_item("lost", lost)?;
+        Ok(all)
     }
 
     /// No request comes any more.

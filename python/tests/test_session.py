@@ -90,6 +90,21 @@ def test_a_fork_goes_on_by_itself() -> None:
     assert (session.outstanding, copy.outstanding) == (0, 1)
 
 
+def test_a_cut_loses_what_the_buffer_holds_and_the_session_goes_on() -> None:
+    keys = {"power.oob_scan": True, "buffer.volatile": True, "state.initial": "fresh"}
+    session = fy.Session(fy.device("embedded-2x2", **{**keys, "buffer.bytes": 1 << 20}))
+    session.submit(0, "write", 0, 4096)
+    assert session.advance_to_completion()[0].id == 0
+    assert session.fork().cut(1) == session.fork().cut(1)
+    cut = session.cut(1)
+    assert [lost["offset"] for lost in cut["lost"]] == [0]
+    assert (cut["lost"][0]["how"], cut["lost"][0]["promised"]) == ("buffered", False)
+    session.submit(session.now_ns, "read", 0, 4096)
+    assert session.advance_to_completion()[0].at_ns >= cut["at_ns"] + cut["recovery_ns"]
+    with pytest.raises(fy.SimError, match="oob_scan"):
+        fy.Session("embedded-2x2").cut()
+
+
 def test_figures_at_any_instant() -> None:
     session = fy.Session("embedded-2x2")
     session.submit(0, "write", 0, 65_536)

@@ -122,6 +122,47 @@ typedef uint32_t FyHostOp;
 #endif // __cplusplus
 
 /**
+ * How contents that the host was told of were lost.
+ */
+enum FyHow
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /**
+     * They were in memory.
+     */
+    FY_HOW_BUFFERED = 0,
+    /**
+     * Their program was interrupted.
+     */
+    FY_HOW_PROGRAMMING = 1,
+    /**
+     * They were on flash, on the word line of a program that was interrupted.
+     */
+    FY_HOW_PAIRED = 2,
+    /**
+     * They were on flash, and recovery did not find them.
+     */
+    FY_HOW_UNFOUND = 3,
+    /**
+     * They were on flash, with the rest of their write not there.
+     */
+    FY_HOW_TORN = 4,
+    /**
+     * They were trimmed, and are there again.
+     */
+    FY_HOW_UNTRIMMED = 5,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum FyHow FyHow;
+#else
+typedef uint32_t FyHow;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
  * A simulated device.
  */
 typedef struct FyDevice FyDevice;
@@ -421,6 +462,70 @@ typedef struct {
     double write_amplification;
 } FyFigures;
 
+/**
+ * What a loss of power has done.
+ */
+typedef struct {
+    /**
+     * When the power failed, in nanoseconds from the start.
+     */
+    uint64_t at_ns;
+    /**
+     * How long recovery takes: requests wait until then.
+     */
+    uint64_t recovery_ns;
+    /**
+     * Pages that recovery reads.
+     */
+    uint64_t reads;
+    /**
+     * Mapping units of which something was lost.
+     */
+    uint64_t lost_units;
+    /**
+     * Those of them that the device had promised to keep.
+     */
+    uint64_t broken_units;
+    /**
+     * Mapping units whose program was interrupted.
+     */
+    uint64_t torn_units;
+    /**
+     * Units of the write buffer that the capacitor has saved.
+     */
+    uint64_t dumped_units;
+    /**
+     * Energy that the capacitor has given, in picojoules.
+     */
+    uint64_t energy_pj;
+    /**
+     * What saving everything takes, in picojoules.
+     */
+    uint64_t needed_pj;
+} FyCut;
+
+/**
+ * A mapping unit that a loss of power has taken something from.
+ */
+typedef struct {
+    /**
+     * The first byte that is lost.
+     */
+    uint64_t offset;
+    /**
+     * How many are.
+     */
+    uint64_t bytes;
+    /**
+     * How: a value of `FyHow`.
+     */
+    uint32_t how;
+    /**
+     * 1 if the device had promised to keep them, else 0.
+     */
+    uint32_t promised;
+} FyLost;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -527,6 +632,19 @@ FyStatus fy_figures(FyDevice *device, FyFigures *figures);
  * `device` is one that is open.
  */
 FyDevice *fy_fork(FyDevice *device);
+
+/**
+ * The power of a device fails, and is back at once. The device goes on with what recovery finds:
+ * its time stays, requests that were not over are never answered, and new ones wait until recovery
+ * is over. Writes what that has done, and up to `size` units that have lost something, the first
+ * ones. Returns how many there are, or the code of a failure: `FyStatus::Input` where the section
+ * `[power]` of the device is off, and on a disk.
+ *
+ * # Safety
+ *
+ * `device` is one that is open; `cut` may be written; `lost` is null or has `size` places.
+ */
+int64_t fy_cut(FyDevice *device, uint64_t seed, FyCut *cut, FyLost *lost, size_t size);
 
 /**
  * Lets all that is under way end, and writes the report: JSON, as `flashyard run --json` prints it

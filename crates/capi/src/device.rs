@@ -5,14 +5,15 @@
 use crate::border::{give, list, text};
 use crate::policies;
 use crate::types::{
-    FY_NEVER, FY_NO_PLACEMENT, FY_PARTS, FyCompletion, FyFigures, FyHostOp, FyHostRequest,
-    FyOptions, FyStatus,
+    FY_NEVER, FY_NO_PLACEMENT, FY_PARTS, FyCompletion, FyCut, FyFigures, FyHostOp, FyHostRequest,
+    FyHow, FyLost, FyOptions, FyStatus,
 };
 use core::ffi::c_char;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
 use flashyard_run::error::panic_text;
 use flashyard_run::plan::Plan;
+use flashyard_sim::cut::{Cut, How};
 use flashyard_sim::device::SimError;
 use flashyard_sim::metrics::parts::{PARTS, Part};
 use flashyard_sim::session::{Completion, Refused, Session, Stop};
@@ -27,6 +28,8 @@ const _: () = {
     assert!(FyHostOp::Write as u32 == RequestOp::Write as u32);
     assert!(FyHostOp::Trim as u32 == RequestOp::Trim as u32);
     assert!(FyHostOp::Flush as u32 == RequestOp::Flush as u32);
+    assert!(FyHow::Untrimmed as u32 == How::Untrimmed as u32);
+    assert!(How::ALL.len() == FyHow::Untrimmed as usize + 1);
 };
 
 /// Bytes of a sector.
@@ -117,6 +120,19 @@ impl FyDevice {
                 return Ok(count);
             }
         }
+    }
+
+    /// The power fails, and the device goes on with what recovery finds.
+    fn cut(&mut self, seed: u64) -> Result<Cut, Failure> {
+        if !self.session()?.can_be_cut() {
+            return Err((FyStatus::Input, SimError::NoCut.to_string()));
+        }
+        let session = self.session.take().expect("there is one");
+        let failed = |error: SimError| (FyStatus::Device, error.to_string());
+        let (drive, cut) = session.cut(seed).map_err(failed)?;
+        self.session = Some(Session::new(drive));
+        self.cookies.clear();
+        Ok(cut)
     }
 
     fn report(&mut self) -> Result<&str, Failure> {
@@ -397,6 +413,57 @@ pub unsafe extern "C" fn fy_fork(device: *mut FyDevice) -> *mut FyDevice {
     };
     // SAFETY: the caller promises it.
     unsafe { with(device, fork) }.map_or(core::ptr::null_mut(), Box::into_raw)
+}
+
+/// The power of a device fails, and is back at once. The device goes on with what recovery finds:
+/// its time stays, requests that were not over are never answered, and new ones wait until recovery
+/// is over. Writes what that has done, and up to `size` units that have lost something, the first
+/// ones. Returns how many there are, or the code of a failure: `FyStatus::Input` where the section
+/// `[power]` of the device is off, and on a disk.
+///
+/// # Safety
+///
+/// `device` is one that is open; `cut` may be written; `lost` is null or has `size` places.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fy_cut(
+    device: *mut FyDevice,
+    seed: u64,
+    cut: *mut FyCut,
+    lost: *mut FyLost,
+    size: usize,
+) -> i64 {
+    // SAFETY: the caller promises it.
+    let done = unsafe { with(device, |device| device.cut(seed)) };
+    let done = match done {
+        Ok(done) => done,
+        Err(status) => return count(Err(status)),
+    };
+    // SAFETY: the caller promises it.
+    let Some(to) = (unsafe { cut.as_mut() }) else { return count(Err(FyStatus::Argument)) };
+    *to = FyCut {
+        at_ns: done.at.as_ns(),
+        recovery_ns: done.recovery.as_ns(),
+        reads: done.reads.all(),
+        lost_units: done.lost.len() as u64,
+        broken_units: done.broken().count() as u64,
+        torn_units: done.torn_units,
+        dumped_units: done.dumped_units,
+        energy_pj: done.energy_pj,
+        needed_pj: done.needed_pj,
+    };
+    for (place, one) in done.lost.iter().take(if lost.is_null() { 0 } else { size }).enumerate() {
+        let row = FyLost {
+            offset: one.first_sector * SECTOR,
+            bytes: u64::from(one.sectors) * SECTOR,
+            how: one.how as u32,
+            promised: one.promised.into(),
+        };
+        // SAFETY: the caller promises that there are so many places.
+        let to = unsafe { lost.add(place) };
+        // SAFETY: the same.
+        unsafe { to.write(row) };
+    }
+    count(Ok(done.lost.len()))
 }
 
 /// Lets all that is under way end, and writes the report: JSON, as `flashyard run --json` prints it

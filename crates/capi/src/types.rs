@@ -94,6 +94,62 @@ pub struct FyCompletion {
     pub parts_ns: [u64; FY_PARTS],
 }
 
+/// How contents that the host was told of were lost.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FyHow {
+    /// They were in memory.
+    Buffered = 0,
+    /// Their program was interrupted.
+    Programming = 1,
+    /// They were on flash, on the word line of a program that was interrupted.
+    Paired = 2,
+    /// They were on flash, and recovery did not find them.
+    Unfound = 3,
+    /// They were on flash, with the rest of their write not there.
+    Torn = 4,
+    /// They were trimmed, and are there again.
+    Untrimmed = 5,
+}
+
+/// What a loss of power has done.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FyCut {
+    /// When the power failed, in nanoseconds from the start.
+    pub at_ns: u64,
+    /// How long recovery takes: requests wait until then.
+    pub recovery_ns: u64,
+    /// Pages that recovery reads.
+    pub reads: u64,
+    /// Mapping units of which something was lost.
+    pub lost_units: u64,
+    /// Those of them that the device had promised to keep.
+    pub broken_units: u64,
+    /// Mapping units whose program was interrupted.
+    pub torn_units: u64,
+    /// Units of the write buffer that the capacitor has saved.
+    pub dumped_units: u64,
+    /// Energy that the capacitor has given, in picojoules.
+    pub energy_pj: u64,
+    /// What saving everything takes, in picojoules.
+    pub needed_pj: u64,
+}
+
+/// A mapping unit that a loss of power has taken something from.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FyLost {
+    /// The first byte that is lost.
+    pub offset: u64,
+    /// How many are.
+    pub bytes: u64,
+    /// How: a value of `FyHow`.
+    pub how: u32,
+    /// 1 if the device had promised to keep them, else 0.
+    pub promised: u32,
+}
+
 /// What a device has done so far.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -19,6 +19,6 @@ fn the_header_is_that_of_the_sources() {
         start: START,
         macros: None,
         sources: &["types", "policies", "device"],
-        types: &["FyHostOp"],
+        types: &["FyHostOp", "FyHow"],
     });
 }

@@ -115,6 +115,35 @@ static void refused_requests(void)
     fy_close(copy);
 }
 
+/* A loss of power takes what the write buffer holds, and the device goes on behind it. */
+static void cuts(void)
+{
+    const char *settings[] = {"power.oob_scan=true", "buffer.bytes=1048576", "buffer.volatile=true"};
+    FyOptions options = {0};
+    options.device = "embedded-2x2";
+    options.settings = settings;
+    FyDevice *refuses = fy_open(&options, text, sizeof text);
+    FyCut cut;
+    CHECK(fy_cut(refuses, 1, &cut, NULL, 0) == FY_STATUS_INPUT && strstr(why(refuses), "oob_scan"));
+    CHECK(fy_now(refuses) == 0);
+    fy_close(refuses);
+    options.settings_count = 3;
+    FyDevice *device = fy_open(&options, text, sizeof text);
+    CHECK(device != NULL);
+    FyHostRequest one = request(0, 8192, 4096);
+    CHECK(fy_submit(device, &one, 1) == 1);
+    FyCompletion over;
+    CHECK(fy_advance(device, FY_NEVER, &over, 1) == 1);
+    FyLost lost;
+    CHECK(fy_cut(device, 1, &cut, &lost, 1) == 1 && cut.lost_units == 1 && cut.broken_units == 0);
+    CHECK(lost.offset == 8192 && lost.bytes == 4096 && lost.how == FY_HOW_BUFFERED);
+    CHECK(cut.at_ns == fy_now(device) && lost.promised == 0);
+    one = request(cut.at_ns, 8192, 4096);
+    CHECK(fy_submit(device, &one, 1) == 1 && fy_advance(device, FY_NEVER, &over, 1) == 1);
+    CHECK(over.at_ns >= cut.at_ns + cut.recovery_ns);
+    fy_close(device);
+}
+
 static void policies(void)
 {
     FyCommandPolicy broken = {"misplaced", NULL, 2, misplaced};
@@ -154,6 +183,7 @@ int main(void)
 {
     wrong_input();
     refused_requests();
+    cuts();
     policies();
     return EXIT_SUCCESS;
 }

@@ -1,6 +1,6 @@
-//! A write-ahead log on a simulated drive: commits until the power fails at an instant that the seed
-//! says, and looks for what was committed. Without a flush behind each commit some seed finds the
-//! fault, and finds it again:
+//! A write-ahead log on a simulated drive: it commits until the power fails at an instant that the
+//! seed says, and looks for what was committed. Without a flush behind each commit some seed finds
+//! the fault, and finds it again:
 //!
 //!     cargo run --release -p flashyard-dst --example wal
 

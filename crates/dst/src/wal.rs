@@ -1,5 +1,5 @@
-//! A toy key-value store with a write-ahead log, which forgets to flush if it is told to. It is here
-//! as an example of what a simulated drive finds.
+//! A toy write-ahead log, which forgets to flush if it is told to: an example of what a simulated
+//! drive finds.
 
 use crate::Disk;
 use flashyard_core::request::SECTOR_BYTES;

@@ -21,6 +21,16 @@ pub enum How {
 }
 
 impl How {
+    /// Every way, in the order of their numbers.
+    pub const ALL: [Self; 6] = [
+        Self::Buffered,
+        Self::Programming,
+        Self::Paired,
+        Self::Unfound,
+        Self::Torn,
+        Self::Untrimmed,
+    ];
+
     /// The word that reports use.
     pub const fn word(self) -> &'static str {
         match self {

@@ -449,6 +449,15 @@ impl Session {
         }
     }
 
+    /// Whether the device says how it recovers from a loss of power, so that [`Self::cut`] can cut
+    /// it.
+    pub fn can_be_cut(&self) -> bool {
+        match &self.kind {
+            Kind::Flash(device, _) => device.can_be_cut(),
+            Kind::Disk(..) => false,
+        }
+    }
+
     /// The power fails at the session's time, and is back at once. Returns the device as recovery
     /// leaves it, and what was lost. Requests that were not over are never answered; completions
     /// that were not polled are gone, and so are observers and the checker. The device goes on, in
@@ -464,8 +473,9 @@ impl Session {
                 RunError::Workload(never) => match never {},
             })?;
         }
+        let can_be_cut = self.can_be_cut();
         let Kind::Flash(mut device, run) = self.kind else { return Err(SimError::NoCut) };
-        if !device.can_be_cut() {
+        if !can_be_cut {
             return Err(SimError::NoCut);
         }
         device.pass_to(self.now);

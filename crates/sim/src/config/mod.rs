@@ -140,7 +140,8 @@ impl Settings {
     /// The same of a device with these keys.
     pub(crate) fn spare_target_of(keys: &DeviceKeys, geometry: &Geometry, of: Frontiers) -> u64 {
         let block = u64::from(geometry.units_per_block());
-        let open = u64::from(of.count() - u32::from(of.slc));
+        // Few planes have a block of the journal open.
+        let open = u64::from(of.count() - u32::from(of.slc) - u32::from(of.journal));
         keys.gc.soft_free_blocks * block + open * block / 2
     }
 

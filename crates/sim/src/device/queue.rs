@@ -86,7 +86,7 @@ impl Device {
         let (request, stream) = if let Some(request) = state.request() {
             let request = &self.host[request];
             (Some(request.view()), StreamId::Host(request.request().stream))
-        } else if state.line().is_some() {
+        } else if state.is_for_host() {
             // As a write of one unit that came when it was flushed.
             let view = RequestView {
                 is_read: false,
@@ -115,7 +115,7 @@ impl Device {
         let (stage, state) = (self.sets.stage(set), &self.sets[set]);
         let stream = match state.request() {
             Some(request) => StreamId::Host(self.host[request].request().stream),
-            None if state.line().is_some() => StreamId::Flush,
+            None if state.is_for_host() => StreamId::Flush,
             None => StreamId::Gc,
         };
         let stream = stream_for(stream, state.purpose());

@@ -4,8 +4,9 @@
 //! Changes of the map gather until a page of the journal is full of them; a flush writes what trims
 //! there are at once. A checkpoint is written piece by piece while the host writes, a program unit
 //! of pieces at a time, so that the whole map has been written anew whenever the host has written
-//! `checkpoint_mib`. Both fill blocks of their own, plane after plane. What a page holds is kept
-//! here, and to garbage collection it is garbage from the start: its block is erased without
+//! `checkpoint_mib`. Both fill blocks of their own, of the first plane that writes no such page, so
+//! that few planes have such a block open. What a page holds is kept here, and to garbage
+//! collection it is garbage from the start: its block is erased without
 //! copies.
 
 use crate::config::{Plp, Settings};
@@ -28,6 +29,7 @@ pub(crate) struct Change {
 #[derive(Clone, Debug)]
 struct Page {
     set: SetId,
+    plane: PlaneId,
     changes: Vec<Change>,
     over: bool,
 }
@@ -78,9 +80,9 @@ pub(crate) struct Journal {
     /// Whether a capacitor saves what is not written; whether recovery reads spare areas.
     capacitor: bool,
     scans: bool,
-    planes: u32,
     program_units: u64,
-    next_plane: u32,
+    /// Pages under way by plane.
+    under_way: Vec<u32>,
     /// Changes in no page.
     open: Vec<Change>,
     pages: VecDeque<Page>,
@@ -108,9 +110,8 @@ impl Journal {
             entries: usize::try_from(power.journal_entries).expect("the key's range is small"),
             capacitor: power.plp == Plp::Capacitor,
             scans: power.oob_scan,
-            planes: geometry.all_planes(),
             program_units: u64::from(geometry.program_units()),
-            next_plane: 0,
+            under_way: vec![0; geometry.all_planes() as usize],
             open: Vec::new(),
             pages: VecDeque::new(),
             checkpoint: Checkpoint { pieces, interval, ..Checkpoint::default() },
@@ -174,8 +175,9 @@ impl Journal {
     }
 
     /// A set begins to write a page with these changes.
-    pub(super) fn page_begun(&mut self, set: SetId, changes: Vec<Change>) {
-        self.pages.push_back(Page { set, changes, over: false });
+    pub(super) fn page_begun(&mut self, set: SetId, plane: PlaneId, changes: Vec<Change>) {
+        self.under_way[plane.index()] += 1;
+        self.pages.push_back(Page { set, plane, changes, over: false });
     }
 
     /// Pages under way that have a change which is owed to a flush with the number `before`.
@@ -194,6 +196,7 @@ impl Journal {
     pub(crate) fn page_over(&mut self, set: SetId, now: Time) {
         if let Some(page) = self.pages.iter_mut().find(|page| page.set == set && !page.over) {
             page.over = true;
+            self.under_way[page.plane.index()] -= 1;
         }
         while self.pages.front().is_some_and(|page| page.over) {
             let page = self.pages.pop_front().expect("it was there");
@@ -294,6 +297,7 @@ impl Journal {
     pub(super) fn restart(&mut self, trims: Vec<u64>) {
         self.trims = trims;
         self.pages.clear();
+        self.under_way.fill(0);
         self.open.clear();
         self.checkpoint.begun = self.checkpoint.over;
         self.checkpoint.changes = 0;
@@ -301,11 +305,11 @@ impl Journal {
 }
 
 impl Journal {
-    /// The plane of the next page.
-    fn plane(&mut self) -> PlaneId {
-        let plane = PlaneId::new(self.next_plane);
-        self.next_plane = (self.next_plane + 1) % self.planes;
-        plane
+    /// The plane of the next page: the first one of those with the fewest pages under way.
+    fn plane(&self) -> PlaneId {
+        let planes = (0u32..).zip(&self.under_way);
+        let first = planes.min_by_key(|(_, count)| **count).map_or(0, |(plane, _)| plane);
+        PlaneId::new(first)
     }
 }
 

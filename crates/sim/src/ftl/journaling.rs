@@ -28,7 +28,7 @@ impl Lent<'_> {
     fn journal_set(&mut self, plane: PlaneId, changes: Vec<Change>) {
         let stages = [(Stage::JournalProgram, plane)];
         let set = self.own_set(None, OwnCause::Map, OwnWork::Journal, &stages);
-        self.base.journal.as_mut().expect("it is written").page_begun(set, changes);
+        self.base.journal.as_mut().expect("it is written").page_begun(set, plane, changes);
         self.go_on(set);
     }
 

@@ -185,6 +185,13 @@ impl Set {
         }
     }
 
+    /// Whether it writes what the host has written, or told of, in no request: a line of the write
+    /// buffer, or a page of the journal, for which trims and flushes wait.
+    #[inline]
+    pub(crate) const fn is_for_host(&self) -> bool {
+        self.work.carried().is_some() || matches!(self.work, Work::Own(OwnWork::Journal))
+    }
+
     /// The page that a translation layer has given to its program.
     pub(crate) const fn target(&self) -> Option<Ppn> {
         match self.work {

@@ -1,7 +1,7 @@
 //! Losses of power: random devices lose no promise and go on under the checker, recovery takes the
 //! time of its reads, and a second loss of power during recovery loses nothing more.
 
-use crate::common::{Random, flush, request, saved, seeds, settings, write};
+use crate::common::{Random, flush, request, restored, saved, seeds, settings, write};
 use crate::generators::devices::{Family, case};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::{Span, Time};
@@ -186,7 +186,12 @@ fn a_cut_is_a_function_of_its_seed() {
     let cut = |seed| {
         let (drive, cut) = cut_at(&settings, &requests, Time::from_us(11_000), seed);
         let Drive::Flash(device) = drive else { unreachable!() };
-        (saved(&device), cut)
+        let bytes = saved(&device);
+        let mut again = restored(&settings, &bytes).expect("it is saved like any other");
+        assert_eq!(saved(&again), bytes);
+        again.check();
+        Session::new(Drive::Flash(Box::new(again))).finish().expect("it goes on");
+        (bytes, cut)
     };
     assert_eq!(cut(7), cut(7));
 }

@@ -100,7 +100,9 @@ impl Base {
     /// Blocks held in reserve: with at most so many free ones a program opens none.
     pub(super) fn held_in_reserve(&self, stage: Stage, frontier: Frontier) -> u64 {
         match frontier {
-            Frontier::HostData(_) | Frontier::Journal => self.gc.reserve_blocks,
+            Frontier::HostData(_) => self.gc.reserve_blocks,
+            // It may open one where host data may not, and leaves collection the one that it needs.
+            Frontier::Journal => (self.gc.reserve_blocks / 2).max(1),
             Frontier::HostMap if self.rewrites_for_erase(stage) => 0,
             Frontier::HostMap if !self.study.map_as_data => self.gc.reserve_blocks / 2,
             Frontier::HostMap if stage == Stage::Writeback => self.gc.reserve_blocks,
