@@ -91,8 +91,9 @@ def test_a_fork_goes_on_by_itself() -> None:
 
 
 def test_a_cut_loses_what_the_buffer_holds_and_the_session_goes_on() -> None:
-    keys = {"power.oob_scan": True, "buffer.volatile": True, "state.initial": "fresh"}
-    session = fy.Session(fy.device("embedded-2x2", **{**keys, "buffer.bytes": 1 << 20}))
+    keys: dict[str, Any] = {"power.oob_scan": True, "buffer.volatile": True}
+    keys |= {"buffer.bytes": 1 << 20, "state.initial": "fresh"}
+    session = fy.Session(fy.device("embedded-2x2", **keys))
     session.submit(0, "write", 0, 4096)
     assert session.advance_to_completion()[0].id == 0
     assert session.fork().cut(1) == session.fork().cut(1)

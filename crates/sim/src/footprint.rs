@@ -4,6 +4,7 @@
 //! before it is built. What requests under way take comes on top: about a kilobyte for each page
 //! access in the deepest queue.
 
+use crate::account::durable::Written;
 use crate::buffer;
 use crate::config::{Eviction, InitialState, MapStore, PartialWrite, ProgramOrder, Settings};
 use crate::flash::{Channel, Die};
@@ -85,6 +86,7 @@ impl Settings {
         self.add_cache(&mut footprint);
         self.add_buffer(&mut footprint);
         self.add_layers(&mut footprint);
+        self.add_power(&mut footprint);
         self.add_building(&mut footprint);
         if checked {
             self.add_checker(&mut footprint);
@@ -180,6 +182,18 @@ impl Settings {
         let of_device = blocks * (past + segments + 2 * ENTRY) + bits(self.geometry.units());
         let of_layers: u64 = self.layer_shapes().map(|shape| scheme.layer_bytes(&shape)).sum();
         footprint.add("translation layers", of_device + of_layers, true, FEWER_UNITS);
+    }
+
+    /// What a device that can be cut remembers: of each physical unit its owner and version, when
+    /// each block was programmed last, and the newest trim of each logical unit.
+    fn add_power(&self, footprint: &mut Footprint) {
+        if self.keys.power.is_on() {
+            let (units, blocks) = (self.geometry.units(), u64::from(self.geometry.blocks()));
+            let bytes = (ENTRY + 8) * units
+                + blocks * size::<Written>()
+                + 8 * u64::from(self.exported_units);
+            footprint.add("spare areas", bytes, self.is_written(), "leave the section power out");
+        }
     }
 
     /// What is needed only while the initial state is made.

@@ -53,6 +53,8 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("wear.static_gap", &["0", "5"]),
     ("buffer.bytes", &["0", "0", "67108864"]),
     ("buffer.eviction", &["watermark", "ahead"]),
+    ("power.oob_scan", &["false", "false", "true"]),
+    ("power.journal_entries", &["0", "64"]),
     ("state.initial", &["fresh", "fresh", "full"]),
 ];
 
@@ -67,7 +69,9 @@ fn random_device(random: &mut Random, scheme: &str) -> Option<Settings> {
         keys.extend(plain.map(String::from));
         let order = random.pick(&["any", "ascending"]);
         keys.extend([format!("ftl.scheme={scheme}"), format!("nand.program_order={order}")]);
-        keys.push("ftl.partial_write=read_modify_write".to_string());
+        let plain = ["ftl.partial_write=read_modify_write", "power.journal_entries=0"];
+        keys.extend(plain.map(String::from));
+        keys.push("power.oob_scan=false".to_string());
     }
     let settings = try_settings(&keys).ok()?;
     // Small enough to be made in no time.
