@@ -433,13 +433,12 @@ pub unsafe extern "C" fn fy_cut(
     size: usize,
 ) -> i64 {
     // SAFETY: the caller promises it.
-    let done = unsafe { with(device, |device| device.cut(seed)) };
-    let done = match done {
+    let Some(to) = (unsafe { cut.as_mut() }) else { return count(Err(FyStatus::Argument)) };
+    // SAFETY: the caller promises it.
+    let done = match unsafe { with(device, |device| device.cut(seed)) } {
         Ok(done) => done,
         Err(status) => return count(Err(status)),
     };
-    // SAFETY: the caller promises it.
-    let Some(to) = (unsafe { cut.as_mut() }) else { return count(Err(FyStatus::Argument)) };
     *to = FyCut {
         at_ns: done.at.as_ns(),
         recovery_ns: done.recovery.as_ns(),

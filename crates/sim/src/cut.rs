@@ -52,7 +52,7 @@ pub struct Lost {
     pub request: Option<u64>,
     /// The number of the change that made them.
     pub version: u64,
-    /// The first sector of the unit that the request covers, and how many.
+    /// The first sector of the unit that the request covers.
     pub first_sector: u64,
     /// How many sectors.
     pub sectors: u32,
@@ -97,9 +97,9 @@ pub struct Cut {
     pub torn_erases: u64,
     /// Units of the write buffer that the capacitor has saved.
     pub dumped_units: u64,
-    /// Energy that it has given, and what saving everything takes, in picojoules.
+    /// Energy that it has given, in picojoules.
     pub energy_pj: u64,
-    /// What saving everything takes.
+    /// Energy that saving everything takes, in picojoules.
     pub needed_pj: u64,
 }
 

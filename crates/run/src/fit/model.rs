@@ -204,7 +204,7 @@ impl Model {
 
     /// Requests of the run of a cell: fewer of large ones, which are as many units.
     fn requests_of(&self, cell: &Cell) -> Result<u64> {
-        let bytes = cell.number("block_bytes")?.unwrap_or(FREE_BYTES).max(FREE_BYTES);
+        let bytes = (bytes_of(cell)? as f64).max(FREE_BYTES);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
         Ok(((self.requests as f64 * FREE_BYTES / bytes) as u64).max(1))
     }
@@ -391,7 +391,7 @@ fn warm_up(cell: &Cell, requests: u64) -> Result<u64> {
     };
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
     let rounds = {
-        let bytes = cell.number("block_bytes")?.unwrap_or(FREE_BYTES).max(FREE_BYTES);
+        let bytes = (bytes_of(cell)? as f64).max(FREE_BYTES);
         let rounds = (WARM_UP_ROUNDS * FREE_BYTES / bytes).max(FEWEST_ROUNDS);
         (rounds * outstanding).clamp(0.0, 1e9) as u64
     };

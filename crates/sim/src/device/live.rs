@@ -121,19 +121,18 @@ impl Device {
     /// A barrier, the last command of its set, is not blocked, and so it is over. The sets that
     /// waited for it are woken by [`Self::wake_passed`].
     fn barrier_over(&mut self, set: SetId) {
-        let is_flush = |request| self.host[request].is_flush();
-        let flush = self.ftl.is_journaled() && self.sets[set].request().is_some_and(is_flush);
-        if flush && self.let_ftl(|_, lent| lent.flush_waits(set)) {
+        let request = self.sets[set].request();
+        let flush = request.is_some_and(|request| self.host[request].is_flush());
+        if flush && self.ftl.is_journaled() && self.let_ftl(|_, lent| lent.flush_waits(set)) {
             return self.ledger().enter(set, Mode::Waiting);
         }
         self.ledger().close_and_rest(set);
-        if self.sets[set].request().is_none() {
+        if request.is_none() {
             self.let_ftl(|ftl, lent| ftl.gate_opens(set, lent));
         }
         self.sets.complete_and_list(set);
         // The flush behind a flush goes on next, as if it had waited for the same changes itself.
-        let request = self.sets[set].request();
-        self.work.ready_is_due |= request.is_some_and(|request| self.host[request].is_flush());
+        self.work.ready_is_due |= flush;
         self.ledger().charge_passed();
         self.complete_set(set);
     }

@@ -3,7 +3,6 @@
 use super::image::Image;
 use super::stopped::Stopped;
 use crate::account::durable::{Durable, Known};
-use crate::buffer::Line;
 use crate::cut::{Held, How, Lost};
 use flashyard_core::request::RequestOp;
 use flashyard_core::units::Lpn;
@@ -15,25 +14,16 @@ pub(super) struct Losses<'a> {
     pub(super) durable: &'a Durable,
     pub(super) image: &'a Image,
     pub(super) trims: &'a [u64],
-    pub(super) lines: &'a [Line],
+    /// The versions of units that were saved out of the buffer, plus one each.
+    pub(super) saved: Vec<u64>,
     pub(super) in_flight: &'a BTreeSet<(u32, u64)>,
     pub(super) paired: &'a BTreeSet<(u32, u64)>,
     pub(super) taken_back: &'a BTreeSet<(u32, u64)>,
 }
 
 impl Losses<'_> {
-    /// The versions of units that were saved out of the buffer, plus one each.
-    fn saved(&self) -> Vec<u64> {
-        let mut saved = vec![0; self.image.version.len()];
-        for line in self.lines {
-            saved[line.lpn.index()] = line.version + 1;
-        }
-        saved
-    }
-
     /// What units hold whose newest change was not answered, or that are among the lost ones.
     pub(super) fn held(&self, lost: &[Lost]) -> Vec<Held> {
-        let saved = self.saved();
         let unit_sectors = u64::from(self.stopped.settings.geometry.unit_sectors());
         let unit = |lost: &Lost| u32::try_from(lost.first_sector / unit_sectors).expect("a unit");
         let asked = self.durable.requests.values();
@@ -44,7 +34,7 @@ impl Losses<'_> {
         let one = |unit: u32| {
             let at = unit as usize;
             let trim = self.trims.get(at).copied().unwrap_or(0);
-            let kept = self.image.version[at].max(saved[at]).max(trim);
+            let kept = self.image.version[at].max(self.saved[at]).max(trim);
             Held { unit, version: kept.checked_sub(1) }
         };
         units.into_iter().map(one).collect()
@@ -52,7 +42,7 @@ impl Losses<'_> {
 
     /// Units of which something is lost, in ascending order.
     pub(super) fn find(&self) -> Vec<Lost> {
-        let saved = self.saved();
+        let saved = &self.saved;
         let units = u32::try_from(saved.len()).expect("units have 32 bits");
         let on_flash = self.newest_on_flash();
         let unanswered: BTreeSet<(u32, u64)> = (self.durable.requests.values())

@@ -63,7 +63,11 @@ impl Stopped<'_> {
         let trims = self.ftl.trims_after(saved);
         let mut image = self.image(&durable, &trims, (saved, &bound), &BTreeSet::new());
         let lines = self.save_lines(&image, &trims, &mut charge);
-        let back = self.torn_writes(&durable, &image, &lines);
+        let mut versions = vec![0; image.version.len()];
+        for line in &lines {
+            versions[line.lpn.index()] = line.version + 1;
+        }
+        let back = self.torn_writes(&durable, &image, &versions);
         let taken_back = if back.is_empty() {
             BTreeSet::new()
         } else {
@@ -74,7 +78,7 @@ impl Stopped<'_> {
             durable: &before,
             image: &image,
             trims: &trims,
-            lines: &lines,
+            saved: versions,
             in_flight: &in_flight,
             paired: &paired,
             taken_back: &taken_back,
@@ -173,21 +177,16 @@ impl Stopped<'_> {
     }
 
     /// Units of writes that promise to be whole or not there, and of which a part is missing: what
-    /// recovery takes back where older contents are there.
-    fn torn_writes(
-        &self,
-        durable: &Durable,
-        image: &Image,
-        lines: &[Line],
-    ) -> BTreeSet<(u32, u64)> {
+    /// recovery takes back where older contents are there. `saved` has the versions of units that
+    /// were saved out of the buffer, plus one each.
+    fn torn_writes(&self, durable: &Durable, image: &Image, saved: &[u64]) -> BTreeSet<(u32, u64)> {
         let most = self.settings.keys.power.awupf_units;
         let mut back = BTreeSet::new();
         if most < 2 {
             return back;
         }
         let kept = |(lpn, number): &(u32, u64)| {
-            let line = lines.iter().find(|line| line.lpn.get() == *lpn);
-            image.version[*lpn as usize] > *number || line.is_some_and(|one| one.version >= *number)
+            image.version[*lpn as usize].max(saved[*lpn as usize]) > *number
         };
         for asked in durable.requests.values() {
             let units = asked.changes.len() as u64;

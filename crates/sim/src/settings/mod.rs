@@ -306,7 +306,8 @@ fn check_buffer(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
 /// Which open blocks the planes have.
 fn frontiers(keys: &DeviceKeys) -> Frontiers {
     let small = |count: u64| u8::try_from(count).expect("the key's range fits 8 bits");
-    let isolated = keys.placement.isolation == Isolation::Persistent;
+    // A single handle shares its blocks with nobody.
+    let isolated = keys.placement.isolation == Isolation::Persistent && keys.placement.handles > 1;
     let copied = if isolated { keys.placement.handles } else { keys.ftl.generations };
     Frontiers {
         streams: small(keys.placement.handles),

@@ -126,6 +126,8 @@ fn one_handle_in_use_is_no_placement() {
     assert!(none.commands.len() > 4_000);
     assert_eq!(told(&["placement.handles=5", "placement.isolation=persistent"]), none);
     assert_eq!(told(&["placement.handles=5"]), none);
+    let generations = ["ftl.generations=2", "placement.isolation=persistent"];
+    assert_eq!(told(&generations), told(&generations[..1]));
 }
 
 /// Greedy victims lose the same share of their units in both classes if these stay apart, each
