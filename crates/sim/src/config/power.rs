@@ -117,7 +117,21 @@ keys! {
     }
 }
 
+/// Blocks of each plane that the journal fills where layers have the others: one is filled while
+/// the other one has what was written before. Assumed.
+const LAYER_JOURNAL_BLOCKS: u32 = 2;
+
 impl PowerKeys {
+    /// Whether pages of a journal or of a checkpoint are written.
+    pub const fn is_written(&self) -> bool {
+        self.journal_entries > 0 || self.checkpoint_mib > 0
+    }
+
+    /// Blocks of each plane that the journal has for itself, on a device with layers.
+    pub(super) const fn layer_journal_blocks(&self) -> u32 {
+        if self.is_written() { LAYER_JOURNAL_BLOCKS } else { 0 }
+    }
+
     /// Whether the device can be cut, and does anything for that.
     pub const fn is_on(&self) -> bool {
         self.oob_scan

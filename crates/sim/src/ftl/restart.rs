@@ -4,6 +4,8 @@
 use super::base::Base;
 use super::page::PageFtl;
 use super::page_map::Owner;
+use super::planned::Planned;
+use super::{Ftl, Scheme};
 use crate::config::{MapStore, Settings};
 use flashyard_core::units::{Lpn, Ppn};
 
@@ -15,48 +17,77 @@ pub(crate) struct Recovered<'a> {
     pub(crate) bound: &'a [Ppn],
     /// The number of the newest trim of each unit that outlives the loss, plus one.
     pub(crate) trims: Vec<u64>,
+    /// Of each physical unit the logical unit plus one, 0 where it cannot be read, and the number
+    /// of the change that made its contents, plus one.
+    pub(crate) owner: &'a [u32],
+    pub(crate) version: &'a [u64],
 }
 
-/// The base and the page map that begin again in place of these. Victims that were being collected
-/// are the next ones.
-pub(super) fn restart(
-    before: &mut Base,
+impl Ftl {
+    /// The power fails, in a phase that counts or not, and is back: the map is what recovery has
+    /// found.
+    pub(crate) fn restart(&mut self, settings: &Settings, measured: bool, found: Recovered<'_>) {
+        if !measured {
+            self.leave_out();
+        }
+        let dirty = dirty_lines(&self.base, settings);
+        let mut base = Base::new(settings, self.planned().map(Planned::spans));
+        std::mem::swap(&mut base.map, &mut self.base.map);
+        std::mem::swap(&mut base.journal, &mut self.base.journal);
+        std::mem::swap(&mut base.ring, &mut self.base.ring);
+        base.free_at_start.clone_from(&self.base.free_at_start);
+        match &mut self.scheme {
+            Scheme::Page(page) => *page = restart_page(page, &mut base, settings, &found),
+            Scheme::Planned(layers) => layers.recover(&found, &mut base.map),
+            Scheme::Raw(_) => unreachable!("what the host names cannot be cut"),
+        }
+        base.adopt(found.place);
+        if let Some(journal) = &mut base.journal {
+            journal.restart(found.trims);
+        }
+        if let Some(ring) = &mut base.ring {
+            ring.restart();
+        }
+        if !dirty.is_empty() {
+            base.preload_map(&dirty).expect("they were in the cache");
+        }
+        self.base = base;
+    }
+}
+
+impl Base {
+    /// The logical units are at these places from now on: the physical one plus one, 0 for nowhere.
+    fn adopt(&mut self, places: &[u32]) {
+        for (lpn, &place) in (0u32..).map(Lpn::new).zip(places) {
+            let place = place.checked_sub(1).map(Ppn::new);
+            if self.map.lookup(lpn) == place {
+                continue;
+            }
+            self.map.trim(lpn);
+            if let Some(ppn) = place {
+                self.map.commit(Owner::Data(lpn), ppn);
+            }
+        }
+    }
+}
+
+/// The page map that begins again in place of this one. Victims that were being collected, and
+/// blocks that were being folded, are the next ones.
+fn restart_page(
     old: &PageFtl,
+    base: &mut Base,
     settings: &Settings,
-    found: Recovered<'_>,
-) -> (Base, PageFtl) {
-    let dirty = dirty_lines(before, settings);
-    let mut base = Base::new(settings, None);
-    std::mem::swap(&mut base.map, &mut before.map);
-    std::mem::swap(&mut base.journal, &mut before.journal);
-    base.free_at_start.clone_from(&before.free_at_start);
+    found: &Recovered<'_>,
+) -> PageFtl {
     let mut page = PageFtl::new(settings);
     page.next_stripe = old.next_stripe;
-    for plane in base.planes() {
-        if let Some(job) = old.planes[plane.index()].job {
-            base.map.blocks.set_aside(job.victim);
-        }
+    for job in old.planes.iter().filter_map(|plane| plane.job) {
+        base.map.blocks.give_up(job.victim);
     }
     for &ppn in found.bound {
         base.map.blocks.programmed(ppn);
     }
-    for (lpn, &place) in (0u32..).map(Lpn::new).zip(found.place) {
-        let place = place.checked_sub(1).map(Ppn::new);
-        if base.map.lookup(lpn) == place {
-            continue;
-        }
-        base.map.trim(lpn);
-        if let Some(ppn) = place {
-            base.map.commit(Owner::Data(lpn), ppn);
-        }
-    }
-    if let Some(journal) = &mut base.journal {
-        journal.restart(found.trims);
-    }
-    if !dirty.is_empty() {
-        base.preload_map(&dirty).expect("they were in the cache");
-    }
-    (base, page)
+    page
 }
 
 /// What of the map cache flash lacks: recovery finds it and has it in the cache again.

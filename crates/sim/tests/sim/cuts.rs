@@ -13,8 +13,8 @@ use flashyard_sim::session::{Session, Stop};
 /// A device of a seed that can be cut and is sound; none where it cannot exist.
 fn sound(seed: u64) -> Option<(Settings, Vec<Request>)> {
     let mut random = Random(seed ^ 0xC07);
-    let family = random.pick(&[Family::Any, Family::Cached, Family::Any]);
-    let (settings, requests) = case(family, seed);
+    let of = [Family::Any, Family::Cached, Family::LogBlocks, Family::LogBlocks, Family::Cells];
+    let (settings, requests) = case(random.pick(&of), seed);
     let mut keys = settings.keys;
     // The journal fills a block more of each plane.
     keys.geometry.blocks_per_plane += 8;
