@@ -14,6 +14,26 @@ choice! {
     }
 }
 
+choice! {
+    /// A fault that is planted into a device.
+    pub enum Fault {
+        /// The device is sound.
+        None = "none",
+        /// Programs that the cut interrupts spoil the pages on their word lines, and nobody notices.
+        BitCorruption = "bit_corruption",
+        /// Programs that the cut interrupts count as whole.
+        ShornWrites = "shorn_writes",
+        /// Recovery does not compare the numbers of changes.
+        Unserialisable = "unserialisable",
+        /// A piece of the checkpoint is lost.
+        Metadata = "metadata",
+        /// The root is lost where the cut interrupts a page of the journal.
+        Dead = "dead",
+        /// Flushes and FUA are answered, and write nothing.
+        FlushIgnored = "flush_ignored",
+    }
+}
+
 /// A device with a volatile write buffer that is cut, and one with a capacitor.
 const CUT: &[&str] =
     &["@cut", "@full", "map.store=resident", "power.oob_scan=true", "power.journal_entries=64"];
@@ -113,6 +133,20 @@ keys! {
             kind: Kind::millis(0, 1 << 40),
             source: "assumed: dies stop at once",
             flip: "100", with: &["@cut", "@full", "map.store=resident", "power.oob_scan=true"],
+        },
+        /// A fault that is planted into the device, to see whether a test finds it. "bit_corruption":
+        /// a program that the cut interrupts spoils the pages before it on its word line (see
+        /// `paired_pages`), and recovery takes them as they are. "shorn_writes": such a program
+        /// counts as whole, with the first 3/8 of the sectors of each unit. "unserialisable":
+        /// recovery takes the page of a unit that it finds first, not the newest one.
+        /// "metadata": recovery goes on without a piece of the newest checkpoint, which the seed
+        /// of the cut chooses. "dead": a cut that interrupts a page of the journal or of a
+        /// checkpoint loses the root, and with it all that is on flash. "flush_ignored": a flush
+        /// and FUA wait for no program.
+        fault: Fault = Fault::None => {
+            kind: Kind::Choice(Fault::WORDS),
+            source: "the device is sound; the first five: Zheng et al., FAST 2013",
+            flip: "unserialisable", with: BUFFERED,
         },
     }
 }

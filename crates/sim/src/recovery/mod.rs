@@ -4,6 +4,7 @@
 //! It holds nothing. The device lends it the rooms as they stopped, and begins again with what it
 //! answers.
 
+mod fault;
 mod image;
 mod losses;
 mod reads;
@@ -56,12 +57,16 @@ impl Stopped<'_> {
         }
         let mut charge = self.charge();
         let torn = self.end_programs(programs, &mut durable, &mut charge);
+        let taken = self.take_torn(&torn, &mut durable);
         let before = durable.clone();
         let in_flight: BTreeSet<(u32, u64)> = torn.iter().filter_map(|torn| torn.unit).collect();
         let paired = self.destroy_paired(&torn, &mut durable);
         let saved = charge.pays(u128::from(self.ftl.tail_pages()) * self.program_pj(false));
         let trims = self.ftl.trims_after(saved);
-        let mut image = self.image(&durable, &trims, (saved, &bound), &BTreeSet::new());
+        let owners = self.owners(&durable, &torn, seed);
+        let spare = Spare { owner: &owners, version: &durable.version };
+        let without = |left: &_| self.image(spare, &trims, (saved, &bound), left);
+        let mut image = without(&BTreeSet::new());
         let lines = self.save_lines(&image, &trims, &mut charge);
         let mut versions = vec![0; image.version.len()];
         for line in &lines {
@@ -71,8 +76,10 @@ impl Stopped<'_> {
         let taken_back = if back.is_empty() {
             BTreeSet::new()
         } else {
-            take_back(&mut image, &self.image(&durable, &trims, (saved, &bound), &back), &back)
+            take_back(&mut image, &without(&back), &back)
         };
+        let spoiled = self.spoiled(&torn);
+        let damage = self.damage((&image, without, &versions), &taken, (&spoiled, spare));
         let losses = Losses {
             stopped: self,
             durable: &before,
@@ -82,10 +89,12 @@ impl Stopped<'_> {
             in_flight: &in_flight,
             paired: &paired,
             taken_back: &taken_back,
+            damage: &damage,
         };
         let lost = losses.find();
         let held = losses.held(&lost);
-        for program in &torn {
+        drop(owners);
+        for program in torn.iter().filter(|torn| !damage.counts(torn)) {
             durable.holds_nothing(program.ppn.get());
         }
         let (reads, recovery, read) = self.read_all(&durable, lines.len());
@@ -109,12 +118,11 @@ impl Stopped<'_> {
     /// of `bound` were being programmed; versions of `left` are left out.
     fn image(
         &self,
-        durable: &Durable,
+        spare: Spare<'_>,
         trims: &[u64],
         (saved, bound): (bool, &[Ppn]),
         left: &BTreeSet<(u32, u64)>,
     ) -> Image {
-        let spare = Spare { owner: &durable.owner, version: &durable.version };
         if !self.settings.keys.power.oob_scan {
             return image::rewound(self.ftl, spare, saved);
         }

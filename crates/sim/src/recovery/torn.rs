@@ -2,6 +2,7 @@
 
 use super::stopped::{Charge, Stopped};
 use crate::account::durable::Durable;
+use crate::config::Fault;
 use crate::handle::SetId;
 use crate::random::{STEP, mix};
 use crate::sets::{Operation, Place, Stage};
@@ -21,6 +22,14 @@ pub(crate) struct Torn {
     end: Time,
     /// Whether it leads its operation.
     leads: bool,
+    pub(super) stage: Stage,
+}
+
+impl Torn {
+    /// Whether it had begun in the array.
+    pub(super) const fn has_begun(&self) -> bool {
+        self.left.is_some()
+    }
 }
 
 impl Stopped<'_> {
@@ -55,7 +64,8 @@ impl Stopped<'_> {
             while let Some(set) = next {
                 next = self.sets[set].rider();
                 let Some(ppn) = self.sets[set].ppn() else { continue };
-                torn.push(Torn { ppn, unit: self.unit_of(set, durable), left, end, leads });
+                let (unit, stage) = (self.unit_of(set, durable), self.sets.stage(set));
+                torn.push(Torn { ppn, unit, left, end, leads, stage });
                 leads = false;
             }
         }
@@ -136,16 +146,33 @@ impl Stopped<'_> {
         torn
     }
 
-    /// Interrupted programs destroy what else is on their word line. Returns the physical units.
+    /// Interrupted programs destroy what else is on their word line. Returns the units that were
+    /// there, with their versions plus one.
     pub(super) fn destroy_paired(
         &self,
         torn: &[Torn],
         durable: &mut Durable,
     ) -> BTreeSet<(u32, u64)> {
-        let (nand, geometry) = (&self.settings.keys.nand, &self.settings.geometry);
+        let power = &self.settings.keys.power;
         let mut gone = BTreeSet::new();
-        if !self.settings.keys.power.paired_pages || nand.one_shot || nand.bits_per_cell < 2 {
+        if !power.paired_pages || power.fault == Fault::BitCorruption {
             return gone;
+        }
+        for ppn in self.on_word_lines(torn) {
+            if let Some(lpn) = durable.owner[ppn.index()].checked_sub(1) {
+                gone.insert((lpn, durable.version[ppn.index()]));
+            }
+            durable.holds_nothing(ppn.get());
+        }
+        gone
+    }
+
+    /// The physical units before interrupted programs on their word lines.
+    pub(super) fn on_word_lines(&self, torn: &[Torn]) -> Vec<Ppn> {
+        let (nand, geometry) = (&self.settings.keys.nand, &self.settings.geometry);
+        let mut all = Vec::new();
+        if nand.one_shot || nand.bits_per_cell < 2 {
+            return all;
         }
         let bits = u32::try_from(nand.bits_per_cell).expect("the key's range fits 32 bits");
         let units = geometry.units_per_page;
@@ -156,14 +183,9 @@ impl Stopped<'_> {
                 geometry.unit_in_block(program.ppn) / (units * geometry.joined),
             );
             let first = page / bits * bits * units * geometry.joined;
-            for unit in first..page * units * geometry.joined {
-                let ppn = geometry.unit_of(block, unit).get();
-                if let Some(lpn) = durable.owner[ppn as usize].checked_sub(1) {
-                    gone.insert((lpn, durable.version[ppn as usize]));
-                }
-                durable.holds_nothing(ppn);
-            }
+            let before = first..page * units * geometry.joined;
+            all.extend(before.map(|unit| geometry.unit_of(block, unit)));
         }
-        gone
+        all
     }
 }
