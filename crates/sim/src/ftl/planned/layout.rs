@@ -53,6 +53,12 @@ impl Layout {
         self.spans
     }
 
+    /// Whether a physical page lies in a block that layers have.
+    pub(super) const fn is_of_layer(&self, ppn: Ppn) -> bool {
+        let block = ppn.get() / self.geometry.pages_per_block;
+        block % self.geometry.blocks_per_plane < self.blocks
+    }
+
     /// Physical pages of a layer with one plane.
     pub(super) const fn pages_of_layer(&self) -> u32 {
         self.blocks * self.geometry.pages_per_block

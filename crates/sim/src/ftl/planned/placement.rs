@@ -158,7 +158,7 @@ impl Placement for Planned {
 
     #[inline(never)]
     fn programmed(&mut self, ppn: Ppn, base: &mut Base) {
-        if self.note_page(ppn, &mut base.map) {
+        if self.note_page(ppn, &mut base.map) && self.layout.is_of_layer(ppn) {
             base.note_block();
         }
     }
