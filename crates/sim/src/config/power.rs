@@ -64,8 +64,8 @@ const CELLS: &[&str] = &[
 ];
 
 keys! {
-    /// Keys of `[power]`: what a device with a page map does so that its contents outlive a loss
-    /// of power, and how it finds them again (docs/POWER.md). Where `plp` is "none", `oob_scan`
+    /// Keys of `[power]`: what a device does so that its contents outlive a loss of power, and how
+    /// it finds them again (docs/POWER.md). Where `plp` is "none", `oob_scan`
     /// false and both `journal_entries` and `checkpoint_mib` are 0, the section is off: such a
     /// device cannot be cut, and writes nothing for that.
     pub struct PowerKeys {
@@ -92,7 +92,8 @@ keys! {
         },
         /// Changes of the map that are written together to a page of the journal: commits of
         /// writes, copies and trims. A flush writes the trims behind the last such page at once.
-        /// At most as many as fit a mapping unit with 16 bytes each. 0: no journal.
+        /// At most as many as fit a mapping unit with 16 bytes each. Where layers plan, they are
+        /// trims and blocks that a layer takes or lets go of. 0: no journal.
         journal_entries: u64 = 0 => {
             kind: Kind::count("changes", 0, 65_536),
             source: "assumed: no journal",

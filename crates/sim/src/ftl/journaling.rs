@@ -3,9 +3,11 @@
 use super::base::Base;
 use super::journal::{Change, Due, lies_in};
 use super::lent::{Lent, Todo};
+use super::stale::StaleRef;
 use crate::handle::SetId;
 use crate::observe::OwnCause;
 use crate::sets::{OwnWork, Stage, Wait};
+use flashyard_core::command::Purpose;
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn};
 
@@ -84,6 +86,27 @@ impl Lent<'_> {
         self.base.journal.as_mut().expect("it is written").page_begun(set, plane, changes);
         self.enter_ring(set, plane);
         self.go_on(set);
+    }
+
+    /// A set of the journal gets its page, where layers have the blocks that it does not fill.
+    fn enter_ring(&mut self, set: SetId, plane: PlaneId) {
+        let Some(ring) = &mut self.base.ring else { return };
+        let reference = StaleRef { set: Some(set), number: self.sets.number(set) };
+        let (page, erases, before) = ring.give(plane, reference);
+        let before = before.live(self.sets);
+        self.sets.bind(set, page);
+        if erases {
+            let work = OwnWork::Erase { purpose: Purpose::Journal };
+            let eraser = self.own_set(None, OwnCause::Map, work, &[(Stage::Erase, plane)]);
+            self.sets.bind(eraser, page);
+            if let Some(before) = before {
+                self.wait(eraser, before, 0, EdgeKind::Order);
+            }
+            self.wait(set, eraser, 0, EdgeKind::Room);
+            self.go_on(eraser);
+        } else if let Some(before) = before {
+            self.wait(set, before, 0, EdgeKind::Order);
+        }
     }
 
     /// Writes what is owed to a flush, or to a write that asks for one, with this number. Returns

@@ -267,6 +267,36 @@ impl Ftl {
         }
     }
 
+    /// The power fails, in a phase that counts or not, and is back: the map is what recovery has
+    /// found.
+    pub(crate) fn restart(&mut self, settings: &Settings, measured: bool, found: Recovered<'_>) {
+        if !measured {
+            self.leave_out();
+        }
+        let dirty = restart::dirty_lines(&self.base, settings);
+        let mut base = Base::new(settings, self.planned().map(Planned::spans));
+        std::mem::swap(&mut base.map, &mut self.base.map);
+        std::mem::swap(&mut base.journal, &mut self.base.journal);
+        std::mem::swap(&mut base.ring, &mut self.base.ring);
+        base.free_at_start.clone_from(&self.base.free_at_start);
+        match &mut self.scheme {
+            Scheme::Page(page) => *page = restart::restart_page(page, &mut base, settings, &found),
+            Scheme::Planned(layers) => layers.recover(&found, &mut base.map),
+            Scheme::Raw(_) => unreachable!("what the host names cannot be cut"),
+        }
+        base.adopt(found.place);
+        if let Some(journal) = &mut base.journal {
+            journal.restart(found.trims);
+        }
+        if let Some(ring) = &mut base.ring {
+            ring.restart();
+        }
+        if !dirty.is_empty() {
+            base.preload_map(&dirty).expect("they were in the cache");
+        }
+        self.base = base;
+    }
+
     /// What has been done since the phase began is not measured.
     fn leave_out(&mut self) {
         either!(&mut self.scheme, own => own.leave_out());

@@ -4,8 +4,6 @@
 use super::base::Base;
 use super::page::PageFtl;
 use super::page_map::Owner;
-use super::planned::Planned;
-use super::{Ftl, Scheme};
 use crate::config::{MapStore, Settings};
 use flashyard_core::units::{Lpn, Ppn};
 
@@ -23,41 +21,9 @@ pub(crate) struct Recovered<'a> {
     pub(crate) version: &'a [u64],
 }
 
-impl Ftl {
-    /// The power fails, in a phase that counts or not, and is back: the map is what recovery has
-    /// found.
-    pub(crate) fn restart(&mut self, settings: &Settings, measured: bool, found: Recovered<'_>) {
-        if !measured {
-            self.leave_out();
-        }
-        let dirty = dirty_lines(&self.base, settings);
-        let mut base = Base::new(settings, self.planned().map(Planned::spans));
-        std::mem::swap(&mut base.map, &mut self.base.map);
-        std::mem::swap(&mut base.journal, &mut self.base.journal);
-        std::mem::swap(&mut base.ring, &mut self.base.ring);
-        base.free_at_start.clone_from(&self.base.free_at_start);
-        match &mut self.scheme {
-            Scheme::Page(page) => *page = restart_page(page, &mut base, settings, &found),
-            Scheme::Planned(layers) => layers.recover(&found, &mut base.map),
-            Scheme::Raw(_) => unreachable!("what the host names cannot be cut"),
-        }
-        base.adopt(found.place);
-        if let Some(journal) = &mut base.journal {
-            journal.restart(found.trims);
-        }
-        if let Some(ring) = &mut base.ring {
-            ring.restart();
-        }
-        if !dirty.is_empty() {
-            base.preload_map(&dirty).expect("they were in the cache");
-        }
-        self.base = base;
-    }
-}
-
 impl Base {
     /// The logical units are at these places from now on: the physical one plus one, 0 for nowhere.
-    fn adopt(&mut self, places: &[u32]) {
+    pub(super) fn adopt(&mut self, places: &[u32]) {
         for (lpn, &place) in (0u32..).map(Lpn::new).zip(places) {
             let place = place.checked_sub(1).map(Ppn::new);
             if self.map.lookup(lpn) == place {
@@ -73,7 +39,7 @@ impl Base {
 
 /// The page map that begins again in place of this one. Victims that were being collected, and
 /// blocks that were being folded, are the next ones.
-fn restart_page(
+pub(super) fn restart_page(
     old: &PageFtl,
     base: &mut Base,
     settings: &Settings,
@@ -91,7 +57,7 @@ fn restart_page(
 }
 
 /// What of the map cache flash lacks: recovery finds it and has it in the cache again.
-fn dirty_lines(base: &Base, settings: &Settings) -> Vec<(u64, bool)> {
+pub(super) fn dirty_lines(base: &Base, settings: &Settings) -> Vec<(u64, bool)> {
     let Some(is_dirty) = base.dirty_entries() else { return Vec::new() };
     let keys = &settings.keys.map;
     let run = if keys.store == MapStore::Cmt { 1 } else { keys.entries_per_line };

@@ -4,23 +4,18 @@
 //! when the set is made, and sets of a plane are done one after the other. A block is erased before
 //! it is filled again.
 
-use super::lent::Lent;
 use super::stale::StaleRef;
 use crate::config::Settings;
-use crate::handle::SetId;
-use crate::observe::OwnCause;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
-use crate::sets::{OwnWork, Stage};
-use flashyard_core::command::Purpose;
-use flashyard_core::graph::EdgeKind;
+use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, PlaneId, Ppn};
 
 /// The blocks of the journal.
 #[derive(Clone, Debug)]
 pub(super) struct Ring {
+    geometry: Geometry,
     /// How many each plane has.
     blocks: u32,
-    pages_per_block: u32,
     /// Pages of each plane that have been given away so far.
     given: Vec<u64>,
     /// The last set of each plane.
@@ -44,57 +39,35 @@ impl Ring {
         let planes = settings.geometry.all_planes() as usize;
         (blocks > 0).then(|| {
             Box::new(Self {
+                geometry: settings.geometry,
                 blocks,
-                pages_per_block: settings.geometry.pages_per_block,
                 given: vec![0; planes],
                 last: vec![StaleRef::NONE; planes],
             })
         })
     }
 
-    /// The next page of a plane, by block and page of the ring, and whether its block has to be
-    /// erased first.
-    fn next(&mut self, plane: PlaneId) -> ((u32, u32), bool) {
-        let (pages, blocks) = (u64::from(self.pages_per_block), u64::from(self.blocks));
+    /// A set gets the next page of a plane. Returns it, whether its block has to be erased first,
+    /// and the set that got the page before it.
+    pub(super) fn give(&mut self, plane: PlaneId, set: StaleRef) -> (Ppn, bool, StaleRef) {
+        let (pages, blocks) = (u64::from(self.geometry.pages_per_block), u64::from(self.blocks));
         let given = &mut self.given[plane.index()];
         let (round, page) = (*given / pages, *given % pages);
         *given += 1;
         let small = |number| u32::try_from(number).expect("pages of a ring have 32 bits");
-        ((small(round % blocks), small(page)), page == 0 && round >= blocks)
+        let end = self.geometry.first_block(plane).get() + self.geometry.blocks_per_plane;
+        let block = BlockId::new(end - self.blocks + small(round % blocks));
+        let before = std::mem::replace(&mut self.last[plane.index()], set);
+        let erases = page == 0 && round >= blocks;
+        (self.geometry.unit_of(block, small(page)), erases, before)
     }
 
     /// The power is back: what was not programmed of the blocks that were being filled stays so.
     pub(super) fn restart(&mut self) {
+        let pages = u64::from(self.geometry.pages_per_block);
         for given in &mut self.given {
-            *given = given.next_multiple_of(u64::from(self.pages_per_block));
+            *given = given.next_multiple_of(pages);
         }
         self.last.fill(StaleRef::NONE);
-    }
-}
-
-impl Lent<'_> {
-    /// A set of the journal gets its page, where layers have all other blocks.
-    pub(super) fn enter_ring(&mut self, set: SetId, plane: PlaneId) {
-        let Some(ring) = &mut self.base.ring else { return };
-        let ((block, page), erases) = ring.next(plane);
-        let reference = StaleRef { set: Some(set), number: self.sets.number(set) };
-        let before = std::mem::replace(&mut ring.last[plane.index()], reference);
-        let (before, geometry) = (before.live(self.sets), self.base.geometry);
-        let first = geometry.blocks_per_plane - ring.blocks;
-        let block = BlockId::new(geometry.first_block(plane).get() + first + block);
-        let ppn: Ppn = geometry.unit_of(block, page);
-        self.sets.bind(set, ppn);
-        if erases {
-            let work = OwnWork::Erase { purpose: Purpose::Journal };
-            let eraser = self.own_set(None, OwnCause::Map, work, &[(Stage::Erase, plane)]);
-            self.sets.bind(eraser, geometry.unit_of(block, 0));
-            if let Some(before) = before {
-                self.wait(eraser, before, 0, EdgeKind::Order);
-            }
-            self.wait(set, eraser, 0, EdgeKind::Room);
-            self.go_on(eraser);
-        } else if let Some(before) = before {
-            self.wait(set, before, 0, EdgeKind::Order);
-        }
     }
 }

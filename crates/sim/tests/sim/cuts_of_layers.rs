@@ -96,12 +96,13 @@ fn cut_often(settings: &Settings, requests: &[Request], cuts: u64) -> Sums {
     let mut instants: Vec<u64> = (0..cuts).map(|_| random.below(end)).collect();
     instants.sort_unstable();
     let mut session = Session::new(Drive::new(settings));
-    for request in requests {
-        session.submit(request).expect("it fits");
-    }
+    let mut left = requests.iter().peekable();
     let mut sums = Sums { cuts, ..Sums::default() };
-    for at in instants {
-        session.advance(Time::from_ns(at), Stop::At).expect("it runs");
+    for at in instants.into_iter().map(Time::from_ns) {
+        while let Some(request) = left.next_if(|request| request.arrival <= at) {
+            session.submit(request).expect("it fits");
+        }
+        session.advance(at, Stop::At).expect("it runs");
         let (_, cut) = session.fork().cut(random.next()).expect("it can be cut");
         let broken = cut.broken().count() as u64;
         sums.lost += cut.lost.len() as u64;
@@ -114,12 +115,11 @@ fn cut_often(settings: &Settings, requests: &[Request], cuts: u64) -> Sums {
 }
 
 /// A device of each layer under each contract is cut so often, and each planted fault `faulty`
-/// times. Returns the lines of a table.
-fn cut_every_layer(cuts: u64, faulty: u64) -> Vec<String> {
-    let mut table = Vec::new();
-    let mut note = |layer: &str, contract: &str, sums: &Sums| {
+/// times. `tell` gets the lines of a table.
+fn cut_every_layer(cuts: u64, faulty: u64, tell: impl Fn(&str)) {
+    let note = |layer: &str, contract: &str, sums: &Sums| {
         let Sums { cuts, lost, broken, breaking, torn, .. } = sums;
-        table.push(format!(
+        tell(&format!(
             "{layer}, {contract}: {cuts} cuts ({torn} of an operation), {lost} units lost, \
              {broken} promises broken by {breaking} cuts"
         ));
@@ -148,19 +148,19 @@ fn cut_every_layer(cuts: u64, faulty: u64) -> Vec<String> {
             note(layer, fault, &broken);
         }
     }
-    table
 }
 
 #[test]
 fn layers_keep_what_they_promise_and_faults_break_it() {
-    cut_every_layer(60, 60);
+    cut_every_layer(60, 60, |_| ());
 }
 
 /// The same with 10,000 cuts for each layer and contract, and 1,000 for each fault. Prints a table.
 #[test]
 #[ignore = "takes minutes"]
+#[expect(clippy::print_stdout, reason = "its table is what it is run for")]
 fn ten_thousand_cuts_of_each_layer_and_contract() {
-    cut_every_layer(10_000, 1_000).iter().for_each(|line| println!("{line}"));
+    cut_every_layer(10_000, 1_000, |line| println!("{line}"));
 }
 
 /// Every layer goes on behind a cut, and behind one in the middle of that recovery, which loses

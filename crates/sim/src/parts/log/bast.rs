@@ -80,7 +80,8 @@ crate::saved::saved!(Bast { engine, log, log_owner, order } skip { log_blocks, v
 impl Bast {
     /// Log blocks that a loss of power has left, in the order of their last append or of their
     /// first one.
-    fn adopt(&mut self, mut others: Vec<Other>) {
+    fn adopt(&mut self, others: &[Other]) {
+        let mut others = others.to_vec();
         self.log.fill(NONE);
         self.log_owner.fill(NONE);
         self.order.clear();

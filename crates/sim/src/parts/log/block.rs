@@ -76,7 +76,7 @@ crate::saved::saved!(Block { engine, rewrite } skip { coalesce });
 
 impl Block {
     /// Two blocks with pages of one logical block are a rewrite that was half done.
-    fn adopt(&mut self, others: Vec<Other>) {
+    fn adopt(&mut self, others: &[Other]) {
         self.rewrite = None;
         self.engine.strays.extend(others.iter().map(|other| other.block));
     }

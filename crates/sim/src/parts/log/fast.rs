@@ -99,7 +99,7 @@ crate::saved::saved!(Fast { engine, sequential, shared } skip { sequential_log, 
 impl Fast {
     /// Log blocks that a loss of power has left: one in whose pages are at their own offsets is
     /// the sequential one, and the others are shared, the oldest ones first.
-    fn adopt(&mut self, others: Vec<Other>) {
+    fn adopt(&mut self, others: &[Other]) {
         self.sequential = None;
         self.shared.clear();
         for other in others {

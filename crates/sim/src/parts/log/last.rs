@@ -169,7 +169,7 @@ impl Last {
     /// Log blocks that a loss of power has left: of each logical block one in whose pages are at
     /// their own offsets is sequential, and the others are shared, the oldest ones first. Which
     /// pages are hot is not known any more: shared blocks are cold as long as there may be such.
-    fn adopt(&mut self, others: Vec<Other>) {
+    fn adopt(&mut self, others: &[Other]) {
         self.sequential.forget();
         self.shared.forget();
         for other in others {

@@ -16,7 +16,7 @@ macro_rules! by_engine {
 
         fn recover(&mut self, pages: &[Option<$crate::parts::layer::FoundPage>]) {
             let others = self.engine.recover(pages);
-            self.adopt(others);
+            self.adopt(&others);
         }
 
         fn counts(&self) -> $crate::parts::layer::MergeCounts {
