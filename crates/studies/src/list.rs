@@ -9,4 +9,5 @@ pub const STUDIES: &[(&str, &str)] = &[
     ("framework", include_str!("../experiments/framework.toml")),
     ("drives", include_str!("../experiments/drives.toml")),
     ("crossings", include_str!("../experiments/crossings.toml")),
+    ("power", include_str!("../experiments/power.toml")),
 ];

@@ -7,6 +7,7 @@
 
 mod found;
 mod grid;
+mod made;
 pub mod rows;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ use crate::error::wrong;
 use anyhow::Result;
 use flashyard_sim::config::Settings;
 use flashyard_sim::observe::{Observer, Shared};
+pub use made::{Made, make};
 pub use found::{Broken, Cut, Cuts, Losses, Promise, Rule, Spread};
 use std::fmt;
 use watcher::{Watch, Watcher};
