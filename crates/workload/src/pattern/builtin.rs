@@ -55,6 +55,7 @@ const READS: PatternKeys = PatternKeys {
     start_percent: Ppm::ZERO,
     range_percent: Ppm::ALL,
     zipf_exponent: Milli::from_thousandths(990),
+    zipf_ranks: 0,
     hot_units_percent: Ppm::from_percent(20),
     hot_accesses_percent: Ppm::from_percent(80),
     skew_percent: Ppm::from_percent(80),

@@ -11,6 +11,7 @@
 
 mod arrivals;
 mod builtin;
+mod fio_zipf;
 mod keys;
 mod places;
 pub(crate) mod self_similar;

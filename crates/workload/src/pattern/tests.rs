@@ -256,6 +256,30 @@ fn zipf_ranks_have_their_chances() {
 }
 
 #[test]
+fn ranks_beyond_the_places_share_them_with_their_neighbours() {
+    let exponent = 1.2;
+    let chances: Vec<f64> =
+        zipf_chances(1_000, exponent).chunks(50).map(|ranks| ranks.iter().sum()).collect();
+    for (access, critical) in [(Access::Zipf, 43.8), (Access::FioZipf, f64::INFINITY)] {
+        let keys = PatternKeys {
+            access,
+            zipf_exponent: Milli::from_thousandths(1_200),
+            zipf_ranks: 1_000,
+            scatter: false,
+            ..keys(200_000)
+        };
+        let found = counts(pages(&keys, 1, 20 * PAGE), 20);
+        // 0.1 % of 19 degrees of freedom.
+        assert!(chi_square(&found, &chances) < critical, "{access:?}");
+        // Gray's method is exact in its first two ranks alone; places hold fifty.
+        for (count, chance) in found.iter().zip(&chances) {
+            let share = *count as f64 / 200_000.0;
+            assert!((share / chance - 1.0).abs() < 0.15, "{access:?}: {share} {chance}");
+        }
+    }
+}
+
+#[test]
 fn zipf_medians_are_right_among_very_many_ranks() {
     // H(m) = H(n) / 2 with H(k) = log k + gamma: m = sqrt(n) e^(-gamma / 2). A terabyte of sectors.
     let n = 1_u64 << 31;
