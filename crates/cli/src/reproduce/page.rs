@@ -42,7 +42,11 @@ pub(super) fn of(results: &Results) -> Page {
         let columns = faults.columns.map(str::to_string).to_vec();
         let (rows, note) = (faults.rows.clone(), faults.note.to_string());
         let table = Table { columns, rows, note, ..Table::default() };
-        page.push(Section { title: faults.title.to_string(), tables: vec![table], ..Section::default() });
+        page.push(Section {
+            title: faults.title.to_string(),
+            tables: vec![table],
+            ..Section::default()
+        });
     }
     let errata = results.errata.iter();
     let errata = errata.map(|one| format!("{}: {}. Here: {}.", one.text, one.problem, one.here));

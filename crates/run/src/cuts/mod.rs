@@ -17,8 +17,8 @@ use crate::error::wrong;
 use anyhow::Result;
 use flashyard_sim::config::Settings;
 use flashyard_sim::observe::{Observer, Shared};
-pub use made::{Made, make};
 pub use found::{Broken, Cut, Cuts, Losses, Promise, Rule, Spread};
+pub use made::{Made, make};
 use std::fmt;
 use watcher::{Watch, Watcher};
 

@@ -178,7 +178,8 @@ fn one(
     };
     let mut inputs = inputs.clone();
     inputs.image = image;
-    let mut outcome = simulate(&inputs, settings, Options { check, progress, ..Options::default() })?;
+    let mut outcome =
+        simulate(&inputs, settings, Options { check, progress, ..Options::default() })?;
     if run.cuts > 0 {
         let span_ns = outcome.report.throughput.makespan_ns;
         outcome.made = Some(cuts::make(&inputs, settings, run.cuts, span_ns)?);

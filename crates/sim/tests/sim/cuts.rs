@@ -1,7 +1,9 @@
 //! Losses of power: random devices lose no promise and go on under the checker, recovery takes the
 //! time of its reads, and a second loss of power during recovery loses nothing more.
 
-use crate::common::{Random, flush, request, restored, saved, seeds, settings, try_settings, write};
+use crate::common::{
+    Random, flush, request, restored, saved, seeds, settings, try_settings, write,
+};
 use crate::generators::devices::{Family, case};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::{Span, Time};
