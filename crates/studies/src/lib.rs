@@ -7,7 +7,8 @@
 //! expressions) and `names` (what they name); `asked`, `workloads`, `study` (what will be run),
 //! `runs` (what was found) and `metrics` (of it); `sample`, `eval` and `judge` (what it says);
 //! `examples`, `tables`, `statements` and `matches` (the answers), `results` (all of them), `show`
-//! (figures as text). `sizes` is a formula of the energy study, `faults` a table of the power study, `twins` an option of `drs`.
+//! (figures as text). `sizes` is a formula of the energy study, `faults` a table of planted faults,
+//! `twins` an option of `drs`.
 
 mod asked;
 mod device;

@@ -126,7 +126,8 @@ fn faults(faults: &Faults) -> String {
     for row in &faults.rows {
         text += &format!("  {}\n", row[0]);
         for (column, cell) in faults.columns.iter().zip(row).skip(1) {
-            text += &format!("{}\n", wrapped(&format!("    {column}: {cell}"), WIDTH, "      "));
+            let line = wrapped(&format!("{column}: {cell}"), WIDTH - 4, "      ");
+            text += &format!("    {line}\n");
         }
     }
     text + &format!("{}\n", wrapped(faults.note, WIDTH, ""))

@@ -444,8 +444,8 @@ fn a_buffer_that_keeps_all_loses_all() {
 }
 
 /// Cuts that are made of a run break promises by the record of the host alone: none of sound
-/// devices, some with each fault. Of units that are shorn or corrupt the device names the same ones;
-/// of others it does not know which of their writes had FUA.
+/// devices, some with each fault. The device names the same units as shorn or corrupt; of others it
+/// does not know which of their writes had FUA.
 #[test]
 fn cuts_that_are_made_break_what_the_device_says() {
     let power = ["power.oob_scan=true", "power.journal_entries=32", "power.checkpoint_mib=1"];
