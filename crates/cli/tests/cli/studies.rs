@@ -440,7 +440,7 @@ fn planted_faults_are_named() {
         ("cuts = 10", "cuts = 10\nkey = \"queue.depth\"\nvalues = [1, 2]", "one point"),
         ("\"power.oob_scan=true\"", "\"power.oob_scan=false\"", "power.fault"),
     ] {
-        let ran = Folder::with("cut.toml", &CUT.replace(from, to)).run(&["reproduce", "cut.toml"]);
+        let ran = Folder::with("cut.toml", CUT.replace(from, to)).run(&["reproduce", "cut.toml"]);
         assert!(ran.status == Some(2) && ran.stderr.contains(why), "{why}: {}", ran.stderr);
     }
 }

@@ -186,13 +186,16 @@ pub fn make(plan: &Plan, settings: &Settings, cuts: u32, span_ns: u64) -> Result
     make_telling(plan, settings, cuts, span_ns, &mut |_, _| ())
 }
 
+/// Who hears of a cut and of the promises that it breaks.
+pub(super) type Tell<'a> = dyn FnMut(&Cut, &[(Broken, How)]) + 'a;
+
 /// The same; `tell` hears of each cut, and of the promises that it breaks.
 pub(super) fn make_telling(
     plan: &Plan,
     settings: &Settings,
     cuts: u32,
     span_ns: u64,
-    tell: &mut dyn FnMut(&Cut, &[(Broken, How)]),
+    tell: &mut Tell<'_>,
 ) -> Result<Made> {
     let (mut session, told, requests) = begin(plan, settings)?;
     let mut left = requests.into_iter();
