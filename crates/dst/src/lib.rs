@@ -222,6 +222,11 @@ impl Disk {
         Request::new(RequestOp::Write, first_sector, sectors)
     }
 
+    /// A flush.
+    pub const fn flush_request() -> Request {
+        Request::new(RequestOp::Flush, 0, 0)
+    }
+
     /// Writes, and waits for the answer.
     pub fn write(&mut self, first_sector: u64, bytes: &[u8]) {
         let id = self.submit(&Self::write_request(first_sector, bytes), bytes);
@@ -237,7 +242,7 @@ impl Disk {
 
     /// Flushes the write buffer, and waits for the answer.
     pub fn flush(&mut self) {
-        let id = self.submit(&Request::new(RequestOp::Flush, 0, 0), &[]);
+        let id = self.submit(&Self::flush_request(), &[]);
         self.wait(id);
     }
 

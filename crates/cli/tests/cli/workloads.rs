@@ -254,8 +254,8 @@ fn wrong_patterns_are_refused() {
         "[pattern]\nacess = \"zipf\"\naccess = \"zip\"\nsize_kib = 0.3\nread_percent = 101\n",
         &[
             "w.toml:2: pattern.acess: unknown key; did you mean pattern.access?",
-            "w.toml:3: pattern.access: zip is not one of uniform, sequential, zipf, hot_cold, \
-             strided, self_similar, zoned; did you mean zipf?",
+            "w.toml:3: pattern.access: zip is not one of uniform, sequential, zipf, fio_zipf, \
+             hot_cold, strided, self_similar, zoned; did you mean zipf?",
             "w.toml:4: pattern.size_kib: 0.3 is not a number (KiB) from 0.5 to 1048576 in steps of 0.5",
             "w.toml:5: pattern.read_percent: 101 is not a number (%) from 0 to 100 in steps of 0.0001",
         ],

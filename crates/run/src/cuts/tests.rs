@@ -18,6 +18,7 @@ use flashyard_sim::session::{Session, Stop};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
+use std::sync::Arc;
 
 /// What happened.
 #[derive(Clone, Copy, Debug)]
@@ -491,4 +492,37 @@ fn a_buffer_that_keeps_all_loses_all() {
     assert_eq!(cuts.losses().lost_bytes.most, 4_096 * cuts.losses().lost_units.most);
     let others = (cuts.losses().torn_requests.most, cuts.losses().breaking);
     assert_eq!(others, (0, 0));
+}
+
+/// Cuts that are made of a run break promises by the record of the host alone: none of sound
+/// devices, some with each fault. The device names the same units as shorn or corrupt; of others it
+/// does not know which of their writes had FUA.
+#[test]
+fn cuts_that_are_made_break_what_the_device_says() {
+    let power = ["power.oob_scan=true", "power.journal_entries=32", "power.checkpoint_mib=1"];
+    let buffer = ["buffer.bytes=65536", "nand.bits_per_cell=2", "state.initial=fresh"];
+    let faults = ["none", "bit_corruption", "shorn_writes", "unserialisable", "metadata", "dead"];
+    for fault in faults.into_iter().chain(["flush_ignored"]) {
+        let key = format!("power.fault={fault}");
+        let settings = settings("small-full", &[&SMALL[..], &power, &buffer, &[&key]].concat());
+        let requests = Arc::new(mixed(800, 300, 3));
+        let mut plan = Plan::of_device(OwnParts::default(), "small-full", &[]).expect("a device");
+        plan.set_requests(requests.clone());
+        let span = requests.last().expect("some").arrival.as_ns();
+        let mut units = 0;
+        let made = super::made::make_telling(&plan, &settings, 40, span, &mut |cut, broken| {
+            let known = |how: How| fault == "none" || matches!(how, How::Shorn | How::Corrupt);
+            let told = broken.iter().filter(|(_, how)| known(*how));
+            let told: Vec<u32> = told.map(|(broken, _)| broken.unit).collect();
+            let unit = |lost: &Lost| u32::try_from(lost.first_sector / 8).expect("few units");
+            let wanted = cut.broken().filter(|lost| known(lost.how)).map(unit);
+            assert_eq!(told, wanted.collect::<Vec<_>>(), "{fault}: {cut:?}");
+            units += broken.len();
+        });
+        let made = made.expect("it can be cut");
+        assert_eq!((made.cuts, made.broken_units), (40, units as u64), "{fault}");
+        assert_eq!(made.breaking > 0, fault != "none", "{fault}: {made:?}");
+        let (first, _) = made.first.filter(|_| fault != "none").unzip();
+        assert!(first.is_none_or(|first| first.request.is_some()), "{fault}: {first:?}");
+    }
 }

@@ -19,7 +19,7 @@ choice! {
     pub enum Fault {
         /// The device is sound.
         None = "none",
-        /// Programs that the cut interrupts spoil the pages on their word lines, and nobody notices.
+        /// Programs that the cut interrupts spoil pages on their word lines, and nobody notices.
         BitCorruption = "bit_corruption",
         /// Programs that the cut interrupts count as whole.
         ShornWrites = "shorn_writes",
@@ -135,13 +135,13 @@ keys! {
             source: "assumed: dies stop at once",
             flip: "100", with: &["@cut", "@full", "map.store=resident", "power.oob_scan=true"],
         },
-        /// A fault that is planted into the device, to see whether a test finds it. "bit_corruption":
-        /// a program that the cut interrupts spoils the pages before it on its word line (see
-        /// `paired_pages`), and recovery takes them as they are. "shorn_writes": such a program
-        /// counts as whole, with the first 3/8 of the sectors of each unit. "unserialisable":
-        /// recovery takes the page of a unit that it finds first, not the newest one.
-        /// "metadata": recovery goes on without a piece of the newest checkpoint, which the seed
-        /// of the cut chooses. "dead": a cut that interrupts a page of the journal or of a
+        /// A fault that is planted into the device, to see whether a test finds it.
+        /// "bit_corruption": a program that the cut interrupts spoils the pages before it on its
+        /// word line (see `paired_pages`), and recovery takes them as they are. "shorn_writes":
+        /// such a program counts as whole, with the first 3/8 of the sectors of each unit.
+        /// "unserialisable": recovery takes the page of a unit that it finds first, not the newest
+        /// one. "metadata": recovery goes on without a piece of the newest checkpoint, which the
+        /// seed of the cut chooses. "dead": a cut that interrupts a page of the journal or of a
         /// checkpoint loses the root, and with it all that is on flash. "flush_ignored": a flush
         /// and FUA wait for no program.
         fault: Fault = Fault::None => {

@@ -97,38 +97,37 @@ impl Stopped<'_> {
         }
         Some(all)
     }
+}
 
-    /// What the fault has done to units of the image: `rolled` has what was there before programs
-    /// that counted as whole, and `saved` what was saved out of the buffer, plus one each.
-    pub(super) fn damage(
-        &self,
-        (image, rolled, saved): (&Image, impl Fn(&BTreeSet<(u32, u64)>) -> Image, &[u64]),
-        taken: &[Torn],
-        (spoiled, spare): (&[Ppn], Spare<'_>),
-    ) -> Damage {
-        let mut damage = Damage::default();
-        let shows = |lpn: u32, ppn: Ppn| {
-            let at = lpn as usize;
-            image.place[at] == ppn.get() + 1 && saved[at] < image.version[at]
-        };
-        let chosen = |torn: &Torn| torn.unit.filter(|(lpn, _)| shows(*lpn, torn.ppn));
-        let shorn: BTreeSet<(u32, u64)> = taken.iter().filter_map(chosen).collect();
-        if !shorn.is_empty() {
-            let before = rolled(&shorn);
-            let of = |&(lpn, version)| (lpn, (version, before.version[lpn as usize]));
-            damage.shorn = shorn.iter().map(of).collect();
-        }
-        for ppn in spoiled {
-            let version = spare.version[ppn.index()];
-            if let Some(lpn) = spare.owner[ppn.index()].checked_sub(1)
-                && version > 0
-                && shows(lpn, *ppn)
-            {
-                damage.corrupt.insert(lpn, version);
-            }
-        }
-        damage
+/// What the fault has done to units of the image: `rolled` has what was there before programs
+/// that counted as whole, and `saved` what was saved out of the buffer, plus one each.
+pub(super) fn damage(
+    (image, rolled, saved): (&Image, impl Fn(&BTreeSet<(u32, u64)>) -> Image, &[u64]),
+    taken: &[Torn],
+    (spoiled, spare): (&[Ppn], Spare<'_>),
+) -> Damage {
+    let mut damage = Damage::default();
+    let shows = |lpn: u32, ppn: Ppn| {
+        let at = lpn as usize;
+        image.place[at] == ppn.get() + 1 && saved[at] < image.version[at]
+    };
+    let chosen = |torn: &Torn| torn.unit.filter(|(lpn, _)| shows(*lpn, torn.ppn));
+    let shorn: BTreeSet<(u32, u64)> = taken.iter().filter_map(chosen).collect();
+    if !shorn.is_empty() {
+        let before = rolled(&shorn);
+        let of = |&(lpn, version)| (lpn, (version, before.version[lpn as usize]));
+        damage.shorn = shorn.iter().map(of).collect();
     }
+    for ppn in spoiled {
+        let version = spare.version[ppn.index()];
+        if let Some(lpn) = spare.owner[ppn.index()].checked_sub(1)
+            && version > 0
+            && shows(lpn, *ppn)
+        {
+            damage.corrupt.insert(lpn, version);
+        }
+    }
+    damage
 }
 
 /// Of each unit, only the page with the lowest address.

@@ -79,7 +79,7 @@ impl Stopped<'_> {
             take_back(&mut image, &without(&back), &back)
         };
         let spoiled = self.spoiled(&torn);
-        let damage = self.damage((&image, without, &versions), &taken, (&spoiled, spare));
+        let damage = fault::damage((&image, without, &versions), &taken, (&spoiled, spare));
         let losses = Losses {
             stopped: self,
             durable: &before,

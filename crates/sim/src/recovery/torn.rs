@@ -22,6 +22,7 @@ pub(crate) struct Torn {
     end: Time,
     /// Whether it leads its operation.
     leads: bool,
+    /// What it is for.
     pub(super) stage: Stage,
 }
 

@@ -79,6 +79,7 @@ impl Format for Biotracer {
             stream: 0,
             op: if write { RequestOp::Write } else { RequestOp::Read },
             flags: Flags::NONE,
+            placement: None,
         }))
     }
 }

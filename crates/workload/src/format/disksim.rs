@@ -91,6 +91,7 @@ impl Format for Disksim {
             sectors: sector_count("sectors", columns[3])?,
             op: if is_read(columns[4])? { RequestOp::Read } else { RequestOp::Write },
             flags: Flags::NONE,
+            placement: None,
         }))
     }
 }

@@ -150,7 +150,7 @@ impl Fio {
         };
         let stream = self.files.number("file", file)?;
         let flags = Flags::NONE;
-        Ok(Parsed::Request(Record { time_ns, first_sector, sectors, stream, op, flags }))
+        Ok(Parsed::Request(Record { time_ns, first_sector, sectors, stream, op, flags, placement: None }))
     }
 
     fn wait(&mut self, offset: &[u8], length: &[u8]) -> Result<Parsed, RowError> {

@@ -108,14 +108,17 @@ pub struct Record {
     pub op: RequestOp,
     /// Its modifiers.
     pub flags: Flags,
+    /// Its placement identifier, where the trace has one.
+    pub placement: Option<u16>,
 }
 
 impl Record {
     /// The request, where it arrives at this time of the run.
     #[inline]
     pub(crate) const fn arriving(&self, arrival: Time) -> Request {
-        let Self { first_sector, sectors, stream, op, flags, .. } = *self;
-        Request::new(op, first_sector, sectors).at(arrival).of_stream(stream).with(flags)
+        let Self { first_sector, sectors, stream, op, flags, placement, .. } = *self;
+        let request = Request::new(op, first_sector, sectors).at(arrival);
+        request.of_stream(stream).with(flags).placed(placement)
     }
 }
 

@@ -225,7 +225,15 @@ impl Requests {
         }
         let Asked { op, flags, first_sector, sectors } = asked;
         let stream = self.streams.number(origin)?;
-        Ok(Parsed::Request(Record { time_ns, first_sector, sectors, stream, op, flags }))
+        Ok(Parsed::Request(Record {
+            time_ns,
+            first_sector,
+            sectors,
+            stream,
+            op,
+            flags,
+            placement: None,
+        }))
     }
 }
 

@@ -264,7 +264,7 @@ impl Format for Kv {
         let Piece { op, first_sector, sectors } = *self.pieces.get(self.given)?;
         self.given += 1;
         let (time_ns, stream, flags) = (self.time_ns, self.stream, Flags::NONE);
-        Some(Record { time_ns, first_sector, sectors, stream, op, flags })
+        Some(Record { time_ns, first_sector, sectors, stream, op, flags, placement: None })
     }
 
     fn notes(&self) -> Vec<String> {

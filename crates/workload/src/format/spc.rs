@@ -64,6 +64,7 @@ impl Format for Spc {
                 other => return Err(RowError::op(other, "R and W")),
             },
             flags: Flags::NONE,
+            placement: None,
         }))
     }
 }

@@ -69,6 +69,7 @@ impl Format for Ssdsim {
                 other => return Err(RowError::op(other, "0 (write) and 1 (read)")),
             },
             flags: Flags::NONE,
+            placement: None,
         }))
     }
 }

@@ -14,6 +14,9 @@ choice! {
         Sequential = "sequential",
         /// The place of rank k with a chance proportional to 1 / k^exponent.
         Zipf = "zipf",
+        /// As fio's `random_distribution=zipf`: nearly the same chances; scattered ranks share
+        /// places, so that a third of the places has no access.
+        FioZipf = "fio_zipf",
         /// Some of the places get more than their share of the accesses.
         HotCold = "hot_cold",
         /// Each request a fixed distance behind the one before.
@@ -144,6 +147,11 @@ keys! {
             kind: Kind::count("writes", 0, 1_000_000_000_000), source: DEVICE_BENCHMARK,
             flip: "3", with: FEW_MIXED,
         },
+        /// Every so many writes one asks that it is kept when it is answered (FUA). 0: none does.
+        fua_every: u64 = 0 => {
+            kind: Kind::count("writes", 0, 1_000_000_000_000), source: DEVICE_BENCHMARK,
+            flip: "3", with: FEW_MIXED,
+        },
         /// Share of the requests that start at the first place behind the request before, whatever
         /// its operation. The others follow access.
         sequential_percent: Ppm = Ppm::ZERO => {
@@ -202,10 +210,17 @@ keys! {
         range_percent: Ppm = Ppm::ALL => {
             kind: Kind::percent(1, 1_000_000), source: DEVICE_BENCHMARK, flip: "1", with: FEW,
         },
-        /// `access = "zipf"`: the exponent.
+        /// `access = "zipf"` and `"fio_zipf"`: the exponent.
         zipf_exponent: Milli = Milli::from_thousandths(990) => {
             kind: Kind::Number { unit: "", scale: 1_000, min: 1, max: 10_000 },
             source: "Cooper et al., SoCC 2010 (YCSB): 0.99", flip: "0.5", with: FEW_ZIPF,
+        },
+        /// `access = "zipf"` and `"fio_zipf"`: how many ranks the distribution has. With more ranks
+        /// than places, neighbours in rank share a place: a small range then has the skew of a
+        /// large one. 0: as many as places.
+        zipf_ranks: u64 = 0 => {
+            kind: Kind::count("ranks", 0, 1 << 40), source: DEVICE_BENCHMARK,
+            flip: "1000000", with: FEW_ZIPF,
         },
         /// `access = "hot_cold"`: share of the places that are hot.
         hot_units_percent: Ppm = Ppm::from_percent(20) => {
@@ -224,8 +239,8 @@ keys! {
             kind: Kind::percent(500_000, 999_999),
             source: "Gray et al., SIGMOD 1994: 80-20", flip: "95", with: FEW_SKEWED,
         },
-        /// `access = "zipf"`, `"hot_cold"` and `"self_similar"`: popular places are scattered over
-        /// the range; otherwise they lie at its start, the most popular one first.
+        /// `access = "zipf"`, `"fio_zipf"`, `"hot_cold"` and `"self_similar"`: popular places are
+        /// scattered over the range; otherwise they lie at its start, the most popular one first.
         scatter: bool = true => {
             kind: Kind::Bool, source: "assumed: popularity knows nothing of addresses",
             flip: "false", with: FEW_HOT,

@@ -1,8 +1,9 @@
 //! Where requests lie. Draws of stream 5: one where `sequential_percent` is above 0 (does it
-//! continue?), whatever comes of it. Draws of stream 4, none for a request that continues: uniform
-//! and `self_similar` one; zipf one a try; `hot_cold` two (hot? then which place), and so zoned;
-//! sequential and strided none.
+//! continue?), whatever comes of it. Draws of stream 4, none for a request that continues: uniform,
+//! `self_similar` and `fio_zipf` one; zipf one a try; `hot_cold` two (hot? then which place), and
+//! so zoned; sequential and strided none.
 
+use super::fio_zipf::FioZipf;
 use super::keys::{Access, PatternKeys};
 use super::self_similar::SelfSimilar;
 use super::zipf::Zipf;
@@ -30,7 +31,8 @@ pub(super) struct Places {
 enum Walk {
     Uniform,
     Sequential { next: u64 },
-    Zipf { zipf: Zipf, scatter: Scatter },
+    Zipf { zipf: Zipf, group: u64, scatter: Scatter },
+    FioZipf { zipf: FioZipf, group: u64, scatters: bool },
     HotCold { hot: u64, hot_ppm: u64, scatter: Scatter },
     Strided { next: u64, lap: u64, stride: u64 },
     SelfSimilar { skew: SelfSimilar, scatter: Scatter },
@@ -75,13 +77,18 @@ impl Places {
         let align = keys.align_kib;
         let count = length.checked_sub(largest)? / align.sectors() + 1;
         let scatter = if keys.scatter { Scatter::new(count) } else { Scatter::none(count) };
+        let exponent = keys.zipf_exponent.thousandths() as f64 / 1e3;
+        let ranks = if keys.zipf_ranks == 0 { count } else { keys.zipf_ranks };
+        // Ranks that share a place.
+        let group = ranks.div_ceil(count);
         let walk = match keys.access {
             Access::Uniform => Walk::Uniform,
             Access::Sequential => Walk::Sequential { next: 0 },
-            Access::Zipf => Walk::Zipf {
-                zipf: Zipf::new(count, keys.zipf_exponent.thousandths() as f64 / 1e3),
-                scatter,
-            },
+            Access::Zipf => Walk::Zipf { zipf: Zipf::new(ranks, exponent), group, scatter },
+            Access::FioZipf => {
+                let zipf = FioZipf::new(ranks, exponent);
+                Walk::FioZipf { zipf, group, scatters: keys.scatter }
+            }
             Access::HotCold => {
                 let hot = u128::from(count) * u128::from(keys.hot_units_percent.ppm()) / 1_000_000;
                 let hot = u64::try_from(hot).expect("a share of the places");
@@ -137,7 +144,13 @@ impl Places {
         let count = self.count;
         match &mut self.walk {
             Walk::Uniform => self.random.below(count),
-            Walk::Zipf { zipf, scatter } => scatter.place(zipf.draw(&mut self.random)),
+            Walk::Zipf { zipf, group, scatter } => {
+                scatter.place(zipf.draw(&mut self.random) / *group)
+            }
+            Walk::FioZipf { zipf, group, scatters } => {
+                let rank = zipf.draw(&mut self.random) / *group;
+                if *scatters { FioZipf::place(rank, count) } else { rank }
+            }
             Walk::SelfSimilar { skew, scatter } => {
                 scatter.place(skew.rank(self.random.unit(), count))
             }

@@ -125,6 +125,25 @@ fn a_flush_follows_every_so_many_writes() {
     assert!(others.len() < 4_600 && others[..] == plain[..others.len()]);
 }
 
+/// Every so many writes one has FUA; the requests are those of the pattern without.
+#[test]
+fn fua_is_asked_every_so_many_writes() {
+    let keys = PatternKeys { read_percent: Ppm::from_percent(50), fua_every: 4, ..keys(5_000) };
+    let found = requests(&keys, 1, 1 << 20);
+    let plain = requests(&PatternKeys { fua_every: 0, ..keys }, 1, 1 << 20);
+    let mut writes = 0;
+    for (found, plain) in found.iter().zip(&plain) {
+        writes += u64::from(found.op == RequestOp::Write);
+        let asks = found.op == RequestOp::Write && writes % 4 == 0;
+        assert_eq!((found.flags.has(Flags::FUA), plain.flags), (asks, Flags::NONE));
+        let all = |request: &Request| {
+            (request.op, request.arrival, request.first_sector, request.sectors)
+        };
+        assert_eq!(all(found), all(plain));
+    }
+    assert!(writes > 2_000);
+}
+
 #[test]
 fn sizes_are_uniform_over_their_steps() {
     let keys = PatternKeys {
@@ -235,6 +254,30 @@ fn zipf_ranks_have_their_chances() {
             // Of 1, 2, 3 and 31 classes or fewer.
             let critical = [0.1, 10.9, 13.9, 59.8][found.len().min(4) - 1];
             assert!(statistic < critical, "{exponent}, {ranks} ranks: {statistic}");
+        }
+    }
+}
+
+#[test]
+fn ranks_beyond_the_places_share_them_with_their_neighbours() {
+    let exponent = 1.2;
+    let chances: Vec<f64> =
+        zipf_chances(1_000, exponent).chunks(50).map(|ranks| ranks.iter().sum()).collect();
+    for (access, critical) in [(Access::Zipf, 43.8), (Access::FioZipf, f64::INFINITY)] {
+        let keys = PatternKeys {
+            access,
+            zipf_exponent: Milli::from_thousandths(1_200),
+            zipf_ranks: 1_000,
+            scatter: false,
+            ..keys(200_000)
+        };
+        let found = counts(pages(&keys, 1, 20 * PAGE), 20);
+        // 0.1 % of 19 degrees of freedom.
+        assert!(chi_square(&found, &chances) < critical, "{access:?}");
+        // Gray's method is exact in its first two ranks alone; places hold fifty.
+        for (count, chance) in found.iter().zip(&chances) {
+            let share = *count as f64 / 200_000.0;
+            assert!((share / chance - 1.0).abs() < 0.15, "{access:?}: {share} {chance}");
         }
     }
 }

@@ -142,6 +142,7 @@ mod tests {
             stream: 0,
             op: RequestOp::Read,
             flags: Flags::NONE,
+            placement: None,
         };
         Row { record, line }
     }

@@ -202,7 +202,8 @@ mod tests {
 
     fn row(time_ns: u64, line: u64) -> Row {
         let (op, flags) = (RequestOp::Read, Flags::NONE);
-        let record = Record { time_ns, first_sector: 0, sectors: 1, stream: 0, op, flags };
+        let record =
+            Record { time_ns, first_sector: 0, sectors: 1, stream: 0, op, flags, placement: None };
         Row { record, line }
     }
 

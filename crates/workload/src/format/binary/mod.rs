@@ -96,6 +96,7 @@ fn valid(bytes: &[u8; RECORD_BYTES]) -> Option<Record> {
         stream: u16_at(bytes, 20),
         op,
         flags,
+        placement: None,
     })
 }
 
@@ -369,6 +370,7 @@ impl Writer for BinaryWriter {
             flags: Flags::ALL,
             streams: Streams::Numbers,
             flush_ranges: true,
+            placement: false,
             names: true,
             end_sector: u64::MAX,
         }

@@ -241,7 +241,7 @@ fn splits(layout: &Layout) -> Vec<String> {
         splits.push(streams.join(" and "));
     }
     splits.extend(streams);
-    splits.extend(names(&[Kind::Text, Kind::Number]));
+    splits.extend(names(&[Kind::Placement, Kind::Text, Kind::Number]));
     splits
 }
 
@@ -287,11 +287,12 @@ fn kind(name: &str, word: &str) -> Result<Kind, Fault> {
     match word {
         "stream" => Ok(Kind::Stream),
         "id" => Ok(Kind::Id),
+        "placement" => Ok(Kind::Placement),
         "text" => Ok(Kind::Text),
         "number" => Ok(Kind::Number),
         _ => Err(Fault::new(
             format!("column {name} has no such type, {}", quoted(word.as_bytes())),
-            "it is stream, id, text, number or -; times, op, offset and size have their own names",
+            "it is stream, id, placement, text, number or -; times, op, offset and size have their own names",
         )),
     }
 }

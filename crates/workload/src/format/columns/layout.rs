@@ -49,6 +49,8 @@ pub(super) enum Kind {
     Stream,
     /// A whole number that is the number of the stream.
     Id,
+    /// A whole number that is the placement identifier.
+    Placement,
     /// Any text; streams where `trace.split` names it.
     Text,
     /// A whole number; streams where `trace.split` names it.

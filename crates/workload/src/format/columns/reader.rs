@@ -82,6 +82,8 @@ pub(super) struct Reader {
     size: (usize, u64),
     base: u64,
     split: Split,
+    /// The column of placement identifiers, and whether it may be empty.
+    placement: Option<(usize, bool)>,
     streams: Names,
     /// Room to put the values of several columns together.
     key: Vec<u8>,
@@ -116,6 +118,10 @@ impl Reader {
             size: size.expect("a layout has lengths"),
             base: layout.base,
             split: split_of(layout, options.split),
+            placement: layout
+                .of_kinds(&[Kind::Placement])
+                .next()
+                .map(|(at, column)| (at, column.optional)),
             streams: Names::default(),
             key: Vec::new(),
             bounds: Vec::with_capacity(layout.columns.len() + 1),
@@ -228,6 +234,16 @@ impl Reader {
         }
     }
 
+    /// The placement identifier of the row; none where its column is empty and may be.
+    fn placement(&self, line: &[u8]) -> Result<Option<u16>, RowError> {
+        let Some((column, optional)) = self.placement else { return Ok(None) };
+        let text = self.text(line, column);
+        if optional && text.is_empty() {
+            return Ok(None);
+        }
+        stream(&self.names[column], text).map(Some)
+    }
+
     /// Whether the line is a header.
     fn is_header(&mut self, line: &[u8]) -> bool {
         match &mut self.header {
@@ -278,8 +294,9 @@ impl Format for Reader {
             _ if sectors == 0 => return Err(empty_request("size")),
             _ => (op, flags),
         };
-        let stream = self.stream(line)?;
-        Ok(Parsed::Request(Record { time_ns, first_sector, sectors, stream, op, flags }))
+        let (stream, placement) = (self.stream(line)?, self.placement(line)?);
+        let record = Record { time_ns, first_sector, sectors, stream, op, flags, placement };
+        Ok(Parsed::Request(record))
     }
 
     fn stream_names(&self) -> Vec<String> {
@@ -397,7 +414,7 @@ impl Kind {
                 let sector = u64::from(SECTOR_BYTES);
                 integer(text).is_ok_and(|value| value.wrapping_mul(*unit) % sector == 0)
             }
-            Self::Id | Self::Number => integer(text).is_ok(),
+            Self::Id | Self::Number | Self::Placement => integer(text).is_ok(),
             Self::Stream | Self::Text => !text.is_empty(),
             Self::Ignored => true,
         }

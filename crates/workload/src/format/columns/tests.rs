@@ -1,8 +1,9 @@
 //! Descriptors, and rows read by them.
 
-use flashyard_core::request::{Flags, RequestOp};
+use flashyard_core::request::{Flags, Request, RequestOp};
 
 use super::super::tests::{parse, refused};
+use super::super::write::TraceWriter;
 use super::super::{Parsed, Record, RowError};
 use super::*;
 use crate::format::Event;
@@ -45,7 +46,7 @@ fn row(layout: &Layout, row: &str) -> Result<Record, RowError> {
 
 fn record(time_ns: u64, range: (u64, u32), stream: u16, op: RequestOp) -> Record {
     let (first_sector, sectors) = range;
-    Record { time_ns, first_sector, sectors, stream, op, flags: Flags::NONE }
+    Record { time_ns, first_sector, sectors, stream, op, flags: Flags::NONE, placement: None }
 }
 
 #[test]
@@ -266,6 +267,41 @@ fn streams_end_at_65536() {
     reader.parse(b"1 0 R 0 1").unwrap();
     let error = reader.parse(b"1 65536 R 0 1").unwrap_err();
     assert_eq!(error.what, "more than 65536 values of host make streams, \"65536\"");
+}
+
+#[test]
+fn placement_identifiers_are_read_and_written_back() {
+    let layout = layout("comma; time:ns op:R/W offset:sector size:sector pid?:placement");
+    let placed = |text: &str| row(&layout, text).map(|record| record.placement);
+    assert_eq!(placed("5,W,8,8,3"), Ok(Some(3)));
+    assert_eq!((placed("5,W,8,8,"), placed("5,W,8,8")), (Ok(None), Ok(None)));
+    assert!(placed("5,W,8,8,65536").unwrap_err().what.contains("pid"));
+    let needed = self::layout("comma; time:ns op:R/W offset:sector size:sector pid:placement");
+    assert!(row(&needed, "5,W,8,8,").is_err());
+    let mut writer = TraceWriter::described(
+        "copy",
+        "comma; time:ns op:R/W offset:sector size:sector pid:placement",
+        false,
+    )
+    .unwrap()
+    .unwrap();
+    let request = Request::new(RequestOp::Write, 8, 8).of_stream(2);
+    let mut text = Vec::new();
+    for request in [request.placed(Some(3)), request] {
+        writer.push(&request, &mut text).unwrap();
+    }
+    assert_eq!(String::from_utf8(text).unwrap(), "0,W,8,8,3\n0,W,8,8,2\n");
+    assert_eq!(writer.losses().placements, 0);
+    let mut without = TraceWriter::described(
+        "copy",
+        "comma; time:ns op:R/W offset:sector size:sector",
+        false,
+    )
+    .unwrap()
+    .unwrap();
+    without.push(&request.placed(Some(3)), &mut Vec::new()).unwrap();
+    assert_eq!(without.losses().placements, 1);
+    assert!(without.notes().iter().any(|note| note.contains("placement identifiers of 1 request")));
 }
 
 #[test]

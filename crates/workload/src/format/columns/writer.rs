@@ -1,8 +1,9 @@
 //! Writing rows by a descriptor.
 //!
 //! A column of a time is written in whole units, or to the nanosecond where its values have a
-//! point; response times are 0. The first column of streams holds the number of the stream,
-//! further ones and numbers 0, texts and what is not looked at a dash.
+//! point; response times are 0. The first column of streams holds the number of the stream, one of
+//! placements the identifier or, without one, the stream that stands for it; further columns of
+//! streams and numbers hold 0, texts and what is not looked at a dash.
 
 use std::borrow::Cow;
 
@@ -63,6 +64,7 @@ impl Writer for Rows {
             flags: Flags::NONE,
             streams,
             flush_ranges: true,
+            placement: self.layout.of_kinds(&[Kind::Placement]).next().is_some(),
             names: false,
             end_sector: (u64::MAX - self.layout.base) / self.units_per_sector(),
         }
@@ -106,6 +108,7 @@ impl Writer for Rows {
                 Kind::Stream | Kind::Id if self.stream == Some(number) => {
                     put(out, format_args!("{}", request.stream));
                 }
+                Kind::Placement => put(out, format_args!("{}", request.place())),
                 Kind::Response(_) | Kind::Stream | Kind::Id | Kind::Number => out.push(b'0'),
                 Kind::Text | Kind::Ignored => out.push(b'-'),
             }

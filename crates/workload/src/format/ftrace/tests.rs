@@ -30,7 +30,7 @@ fn read(event: Event, split: Option<&'static str>, rows: &[&str]) -> (Vec<Record
 
 fn record(time_ns: u64, op: RequestOp, flags: Flags, range: (u64, u32)) -> Record {
     let (first_sector, sectors) = range;
-    Record { time_ns, first_sector, sectors, stream: 0, op, flags }
+    Record { time_ns, first_sector, sectors, stream: 0, op, flags, placement: None }
 }
 
 #[test]

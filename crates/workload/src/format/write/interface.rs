@@ -18,6 +18,8 @@ pub struct Holds {
     pub streams: Streams,
     /// Whether flushes have an address and a length; both are 0 where they do not.
     pub flush_ranges: bool,
+    /// Whether requests have placement identifiers; they are dropped where they do not.
+    pub placement: bool,
     /// Whether streams have names.
     pub names: bool,
     /// Addresses end here, in sectors; requests that reach further do not fit.
@@ -32,6 +34,7 @@ impl Holds {
         flags: Flags::NONE,
         streams: Streams::Numbers,
         flush_ranges: true,
+        placement: false,
         names: false,
         end_sector: u64::MAX,
     };

@@ -24,6 +24,8 @@ pub struct Losses {
     pub flags: u64,
     /// Flushes without their addresses.
     pub flush_ranges: u64,
+    /// Requests without their placement identifier.
+    pub placements: u64,
     /// Names of streams.
     pub names: u64,
     /// Requests that were left out because the format has no such operation, by operation.
@@ -116,6 +118,8 @@ impl TraceWriter {
         self.requests += 1;
         self.losses.times += u64::from(!arrival_ns.is_multiple_of(self.holds.time_unit_ns));
         self.losses.flags += u64::from(!self.holds.flags.has(request.flags));
+        let placed = request.placement.is_some() && !self.holds.placement;
+        self.losses.placements += u64::from(placed);
         if request.op == RequestOp::Flush && !self.holds.flush_ranges {
             let has_range = (request.first_sector, request.sectors) != (0, 0);
             self.losses.flush_ranges += u64::from(has_range);
@@ -172,7 +176,8 @@ impl TraceWriter {
 
     /// What has been lost, a sentence each.
     pub fn notes(&self) -> Vec<String> {
-        let Losses { times, streams, flags, flush_ranges, names, ops, addresses } = self.losses;
+        let Losses { times, streams, flags, flush_ranges, placements, names, ops, addresses } =
+            self.losses;
         let (format, unit) = (&self.format, self.holds.time_unit_ns);
         let mut notes = Vec::new();
         let mut note = |count: u64, text: String| {
@@ -196,6 +201,9 @@ impl TraceWriter {
         note(flags, format!("flags of {text} are lost: {format} has no room for them"));
         let text = counted(flush_ranges, "flush");
         note(flush_ranges, format!("the addresses of {text} are lost: {format} has none"));
+        let text = counted(placements, "request");
+        let lost = format!("the placement identifiers of {text} are lost: {format} has none");
+        note(placements, lost);
         let text = counted(names, "stream");
         note(names, format!("the names of {text} are lost: {format} has none"));
         for (op, count) in RequestOp::ALL.into_iter().zip(ops) {
