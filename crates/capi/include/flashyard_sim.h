@@ -153,6 +153,14 @@ enum FyHow
      * They were trimmed, and are there again.
      */
     FY_HOW_UNTRIMMED = 5,
+    /**
+     * Their program was interrupted and counts as whole: these sectors do not have them.
+     */
+    FY_HOW_SHORN = 6,
+    /**
+     * They are on flash with other bits.
+     */
+    FY_HOW_CORRUPT = 7,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L

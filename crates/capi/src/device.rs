@@ -28,8 +28,8 @@ const _: () = {
     assert!(FyHostOp::Write as u32 == RequestOp::Write as u32);
     assert!(FyHostOp::Trim as u32 == RequestOp::Trim as u32);
     assert!(FyHostOp::Flush as u32 == RequestOp::Flush as u32);
-    assert!(FyHow::Untrimmed as u32 == How::Untrimmed as u32);
-    assert!(How::ALL.len() == FyHow::Untrimmed as usize + 1);
+    assert!(FyHow::Corrupt as u32 == How::Corrupt as u32);
+    assert!(How::ALL.len() == FyHow::Corrupt as usize + 1);
 };
 
 /// Bytes of a sector.

@@ -110,6 +110,10 @@ pub enum FyHow {
     Torn = 4,
     /// They were trimmed, and are there again.
     Untrimmed = 5,
+    /// Their program was interrupted and counts as whole: these sectors do not have them.
+    Shorn = 6,
+    /// They are on flash with other bits.
+    Corrupt = 7,
 }
 
 /// What a loss of power has done.

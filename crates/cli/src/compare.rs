@@ -78,7 +78,7 @@ pub(crate) fn run(args: &CompareArgs, own: &OwnParts) -> Result<()> {
                 inputs.set_seed(seed);
             }
             let (point, settings) = (point.clone(), settings.clone());
-            runs.push(Run { point, inputs, settings, prepare: None });
+            runs.push(Run { point, inputs, settings, prepare: None, cuts: 0 });
         }
     }
     let changes: BTreeSet<&String> = runs.iter().flat_map(|run| run.inputs.changes()).collect();

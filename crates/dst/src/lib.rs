@@ -22,7 +22,7 @@ pub mod wal;
 use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 use flashyard_core::units::{Span, Time};
 use flashyard_sim::config::{DeviceKeys, Settings};
-use flashyard_sim::cut::Cut;
+use flashyard_sim::cut::{Cut, How, Lost};
 use flashyard_sim::drive::Drive;
 use flashyard_sim::observe::{Observer, RequestArrived, Shared, UnitChange};
 use flashyard_sim::session::{Session, Stop};
@@ -82,6 +82,24 @@ impl Payloads {
         versions.retain(|known, _| Some(*known) <= version);
         if version.is_some_and(|version| !versions.contains_key(&version)) {
             versions.clear();
+        }
+    }
+
+    /// What a planted fault has done to sectors of a unit: they hold what a version had that is
+    /// older, or have a bit that is wrong.
+    fn damage(&mut self, lost: &Lost) {
+        let unit = u32::try_from(lost.first_sector / self.unit_sectors).expect("a unit");
+        let Some(versions) = self.units.get_mut(&unit) else { return };
+        let older = lost.kept.and_then(|kept| versions.get(&kept)).cloned();
+        let Some(bytes) = versions.get_mut(&lost.version) else { return };
+        let sectors = usize::try_from(lost.first_sector % self.unit_sectors).expect("in a unit");
+        let from = sectors * SECTOR;
+        let to = from + usize::try_from(lost.sectors).expect("a part of a unit") * SECTOR;
+        match (lost.how, older) {
+            (How::Shorn, Some(older)) => bytes[from..to].copy_from_slice(&older[from..to]),
+            (How::Shorn, None) => bytes[from..to].fill(0),
+            (How::Corrupt, _) => bytes[from..to].iter_mut().step_by(SECTOR).for_each(|b| *b ^= 1),
+            _ => {}
         }
     }
 }
@@ -204,6 +222,11 @@ impl Disk {
         Request::new(RequestOp::Write, first_sector, sectors)
     }
 
+    /// A flush.
+    pub const fn flush_request() -> Request {
+        Request::new(RequestOp::Flush, 0, 0)
+    }
+
     /// Writes, and waits for the answer.
     pub fn write(&mut self, first_sector: u64, bytes: &[u8]) {
         let id = self.submit(&Self::write_request(first_sector, bytes), bytes);
@@ -219,7 +242,7 @@ impl Disk {
 
     /// Flushes the write buffer, and waits for the answer.
     pub fn flush(&mut self) {
-        let id = self.submit(&Request::new(RequestOp::Flush, 0, 0), &[]);
+        let id = self.submit(&Self::flush_request(), &[]);
         self.wait(id);
     }
 
@@ -248,6 +271,9 @@ impl Disk {
         payloads.arrived.clear();
         for held in &cut.held {
             payloads.hold(held.unit, held.version);
+        }
+        for lost in &cut.lost {
+            payloads.damage(lost);
         }
         drop(payloads);
         self.session = Some(Self::begin(drive, &self.payloads));

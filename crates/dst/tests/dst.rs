@@ -3,8 +3,8 @@
 use flashyard_core::units::Span;
 use flashyard_dst::wal::{Log, Record};
 use flashyard_dst::{Disk, small_disk};
-use flashyard_sim::config::{MapStore, Plp, Settings};
-use flashyard_sim::cut::Cut;
+use flashyard_sim::config::{Fault, MapStore, Plp, Settings};
+use flashyard_sim::cut::{Cut, How};
 
 /// Splitmix64.
 struct Random(u64);
@@ -133,6 +133,53 @@ fn a_drive_keeps_what_it_promises() {
             }
         }
         assert!(cuts > 10, "{name}: {cuts}");
+    }
+}
+
+/// What a fault does to units whose program is interrupted, or shares cells with one, is in their
+/// bytes, and the cut names it: other units hold one write, whole.
+#[test]
+fn planted_faults_are_in_the_bytes() {
+    for (fault, how) in [
+        (Fault::None, None),
+        (Fault::ShornWrites, Some(How::Shorn)),
+        (Fault::BitCorruption, Some(How::Corrupt)),
+    ] {
+        let mut keys = small_disk().keys;
+        (keys.buffer.bytes, keys.nand.bits_per_cell, keys.power.fault) = (0, 2, fault);
+        let settings = Settings::new(keys).expect("a device that can exist");
+        let mut named = 0;
+        for seed in 0..20 {
+            let mut disk = Disk::new(&settings);
+            let units = 8 + seed % 5;
+            for unit in 0..units {
+                disk.write(8 * unit, &[1; 4_096]);
+            }
+            for unit in 0..units {
+                disk.submit(&Disk::write_request(8 * unit, &[2; 4_096]), &[2; 4_096]);
+            }
+            disk.pass(Span::from_ns(seed * 131_000));
+            let cut = disk.cut(seed);
+            for unit in 0..units {
+                let bytes = disk.read(8 * unit, 8);
+                let whole = bytes == [1; 4_096] || bytes == [2; 4_096];
+                let lost = cut.lost.iter().find(|lost| lost.first_sector / 8 == unit);
+                assert_eq!(lost.map(|lost| lost.how), how.filter(|_| !whole), "{fault:?} {seed}");
+                let Some(lost) = lost else { continue };
+                named += 1;
+                let is_off_by_a_bit = |sector: &[u8]| {
+                    sector[0] == sector[1] ^ 1 && sector[1..].iter().all(|byte| *byte == sector[1])
+                };
+                let shows = if lost.how == How::Shorn {
+                    let parts = (lost.first_sector % 8, lost.sectors) == (3, 5);
+                    parts && bytes[..1_536] == [2; 1_536] && bytes[1_536..] == [1; 2_560]
+                } else {
+                    lost.sectors == 8 && bytes.chunks(512).all(is_off_by_a_bit)
+                };
+                assert!(shows, "{lost:?}");
+            }
+        }
+        assert_eq!(named > 0, how.is_some(), "{fault:?}: {named}");
     }
 }
 

@@ -11,7 +11,7 @@ pub(crate) fn all(inputs: Vec<Plan>, check: bool, watch: Watch<'_>) -> Result<Ve
     let run = |inputs: Plan| {
         let settings = inputs.settings()?;
         inputs.need(&settings, check).check()?;
-        Ok(Run { point: Vec::new(), inputs, settings, prepare: None })
+        Ok(Run { point: Vec::new(), inputs, settings, prepare: None, cuts: 0 })
     };
     let all = inputs.into_iter().map(run).collect::<Result<Vec<Run>>>()?;
     let progress = watch("", "runs", vec![1.0; all.len()]);

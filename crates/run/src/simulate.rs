@@ -1,7 +1,7 @@
 //! One simulation: the phases of an experiment on a device.
 
 use crate::contract::{self, Provenance};
-use crate::cuts::{Cuts, Oracle};
+use crate::cuts::{Cuts, Made, Oracle};
 use crate::error::{workload_error, wrong};
 use crate::experiment::{Experiment, Origin, PhasePlan, Source};
 use crate::hash;
@@ -37,6 +37,8 @@ pub struct Outcome {
     pub streams: Vec<Vec<String>>,
     /// What power cuts would lose, if that was asked.
     pub cuts: Option<Cuts>,
+    /// What cuts of it have done, if some were made.
+    pub made: Option<Made>,
 }
 
 /// Takes the device when the last phase is over.
@@ -165,7 +167,7 @@ pub fn simulate(inputs: &Plan, settings: &Settings, options: Options<'_>) -> Res
         state_sha256,
     };
     let cuts = oracle.map(|oracle| oracle.finish());
-    Ok(Outcome { report, provenance, streams: streams.names, cuts })
+    Ok(Outcome { report, provenance, streams: streams.names, cuts, made: None })
 }
 
 /// Returns the device in its initial state, or after the workload of `prepare`, which is not

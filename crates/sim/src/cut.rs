@@ -12,23 +12,30 @@ pub enum How {
     /// They were on flash, on the word line of a program that was interrupted
     /// (`power.paired_pages`).
     Paired,
-    /// They were on flash, and recovery did not find them (`power.oob_scan`).
+    /// They were on flash, and recovery did not find them (`power.oob_scan`, `power.fault`).
     Unfound,
     /// They were on flash, with the rest of their write not there (`power.awupf_units`).
     Torn,
     /// They were trimmed, and are there again.
     Untrimmed,
+    /// Their program was interrupted and counts as whole: the first part of the unit has them, and
+    /// these sectors do not (`power.fault`).
+    Shorn,
+    /// They are on flash with other bits, and the device takes them for whole (`power.fault`).
+    Corrupt,
 }
 
 impl How {
     /// Every way, in the order of their numbers.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::Buffered,
         Self::Programming,
         Self::Paired,
         Self::Unfound,
         Self::Torn,
         Self::Untrimmed,
+        Self::Shorn,
+        Self::Corrupt,
     ];
 
     /// The word that reports use.
@@ -40,11 +47,14 @@ impl How {
             Self::Unfound => "unfound",
             Self::Torn => "torn",
             Self::Untrimmed => "untrimmed",
+            Self::Shorn => "shorn",
+            Self::Corrupt => "corrupt",
         }
     }
 }
 
-/// A unit whose newest contents the host had an answer for, and that holds others now.
+/// A unit whose newest contents the host had an answer for, and that holds others now; or one that
+/// holds no contents as a whole (`Shorn`, `Corrupt`), answered or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost {
     /// The request that made these contents, by order of arrival; none where that is not known:
@@ -57,11 +67,13 @@ pub struct Lost {
     /// How many sectors.
     pub sectors: u32,
     /// The number of the change that made what the unit holds now; none of what was there before
-    /// the run, and where it holds nothing.
+    /// the run, and where it holds nothing. That of the sectors which are shorn, and of contents
+    /// that are corrupt.
     pub kept: Option<u64>,
     /// How they were lost.
     pub how: How,
-    /// Whether the device had promised to keep them.
+    /// Whether the device had promised to keep them. Of contents that were on flash it knows only
+    /// whether a flush was answered that had arrived behind their change.
     pub promised: bool,
 }
 

@@ -7,13 +7,15 @@
 //! expressions) and `names` (what they name); `asked`, `workloads`, `study` (what will be run),
 //! `runs` (what was found) and `metrics` (of it); `sample`, `eval` and `judge` (what it says);
 //! `examples`, `tables`, `statements` and `matches` (the answers), `results` (all of them), `show`
-//! (figures as text). `sizes` is a formula of the energy study, `twins` an option of `drs`.
+//! (figures as text). `sizes` is a formula of the energy study, `faults` a table of planted faults,
+//! `twins` an option of `drs`.
 
 mod asked;
 mod device;
 mod eval;
 mod examples;
 mod expr;
+mod faults;
 mod judge;
 mod list;
 mod matches;
@@ -37,12 +39,13 @@ mod workloads;
 use anyhow::Result;
 pub use asked::Asked;
 pub use examples::{Checked, Tried};
+pub use faults::Faults;
 use flashyard_run::error::{InputError, wrong};
 use flashyard_run::meter::Watch;
 use flashyard_sim::own::OwnParts;
 pub use list::STUDIES;
 pub use matches::Number;
-pub use metrics::{METRICS, Metric};
+pub use metrics::{CUTS, CutMetric, METRICS, Metric};
 use results::Compiled;
 pub use results::Results;
 pub use schema::{Erratum, Form};

@@ -10,4 +10,5 @@ pub const STUDIES: &[(&str, &str)] = &[
     ("drives", include_str!("../experiments/drives.toml")),
     ("crossings", include_str!("../experiments/crossings.toml")),
     ("fdp", include_str!("../experiments/fdp.toml")),
+    ("power", include_str!("../experiments/power.toml")),
 ];

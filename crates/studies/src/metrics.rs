@@ -1,6 +1,7 @@
 //! The figures that expressions and tables name. docs/STUDIES.md lists them.
 
 use flashyard_core::request::{Request, RequestOp, SECTOR_BYTES};
+use flashyard_run::cuts::Made;
 use flashyard_run::headline;
 use flashyard_sim::report::Report;
 use std::ops::Range;
@@ -13,6 +14,16 @@ pub struct Metric {
     /// What it is, with its unit.
     pub what: &'static str,
     of: fn(&Report) -> Option<f64>,
+}
+
+/// A figure of the cuts that are made of a run.
+#[derive(Debug)]
+pub struct CutMetric {
+    /// As expressions and the output have it.
+    pub name: &'static str,
+    /// What it is, with its unit.
+    pub what: &'static str,
+    of: fn(&Made) -> f64,
 }
 
 /// A figure of a workload. It does not depend on the device.
@@ -98,22 +109,50 @@ pub const METRICS: &[Metric] = metrics! { Metric, &Report:
     "sleep_energy", "energy of sleep and of the ways there and back, pJ", |report| resource(report, "sleep");
 };
 
-/// The place of a figure of a run by its name: those of [`METRICS`], then the columns of sweeps.
+/// Every figure of the cuts that are made of a run.
+pub const CUTS: &[CutMetric] = metrics! { CutMetric, &Made:
+    "cuts", "cuts that were made", |made: &Made| made.cuts as f64;
+    "breaking", "cuts that broke a promise", |made: &Made| made.breaking as f64;
+    "lost_units", "units of which something was lost, of all cuts", |made: &Made| made.lost_units as f64;
+    "broken_units", "units with a broken promise, of all cuts", |made: &Made| made.broken_units as f64;
+    "needed", "energy that saving everything takes at the worst cut, pJ", |made: &Made| made.needed_pj as f64;
+    "saved_units", "units that a capacitor saved out of the buffer, the most of a cut", |made: &Made| made.saved_units as f64;
+    "recovery", "time of a recovery, the median of all cuts, ns", |made: &Made| made.recovery_ns(50) as f64;
+    "recovery_most", "the longest recovery, ns", |made: &Made| made.recovery_ns(100) as f64;
+    "recovery_reads", "pages that the recovery with the most reads has read", |made: &Made| made.recovery_reads as f64;
+};
+
+/// The place of a figure of a run by its name: those of [`METRICS`], the columns of sweeps, and
+/// [`CUTS`].
 pub(crate) fn place(name: &str) -> Option<usize> {
     let own = METRICS.iter().position(|metric| metric.name == name);
-    own.or_else(|| headline::place(name).map(|place| METRICS.len() + place))
+    let column = || headline::place(name).map(|place| METRICS.len() + place);
+    let cut = || CUTS.iter().position(|metric| metric.name == name);
+    let behind = METRICS.len() + headline::ALL.len();
+    own.or_else(column).or_else(|| cut().map(|place| behind + place))
 }
 
 /// The names of all figures of a run.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    METRICS.iter().map(|metric| metric.name).chain(headline::ALL.iter().map(|one| &*one.name))
+    let own = METRICS.iter().map(|metric| metric.name);
+    let all = own.chain(headline::ALL.iter().map(|one| &*one.name));
+    all.chain(CUTS.iter().map(|metric| metric.name))
 }
 
-/// All figures of a run by place; not a number where one is not defined.
-pub(crate) fn all_of(report: &Report) -> Vec<f64> {
+/// All figures of a run by place, and of its cuts where some were made; not a number where one is
+/// not defined.
+pub(crate) fn all_of(report: &Report, made: Option<&Made>) -> Vec<f64> {
     let own = METRICS.iter().map(|metric| metric.value(report));
     let all = own.chain(headline::ALL.iter().map(|column| column.value(report)));
+    let all = all.chain(CUTS.iter().map(|metric| made.map(|made| metric.value(made))));
     all.map(|value| value.unwrap_or(f64::NAN)).collect()
+}
+
+impl CutMetric {
+    /// The figure.
+    pub(crate) fn value(&self, made: &Made) -> f64 {
+        (self.of)(made)
+    }
 }
 
 /// Every figure of a workload.
@@ -317,6 +356,7 @@ mod tests {
     fn names_are_unique_and_documented() {
         let docs = include_str!("../../../docs/STUDIES.md");
         let all = METRICS.iter().map(|metric| (metric.name, metric.what));
+        let all = all.chain(CUTS.iter().map(|metric| (metric.name, metric.what)));
         let all = all.chain(WORKLOAD_METRICS.iter().map(|metric| (metric.name, metric.what)));
         let all: Vec<_> = all.collect();
         for (place, (name, what)) in all.iter().enumerate() {

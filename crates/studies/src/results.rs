@@ -3,6 +3,7 @@
 use crate::asked::Asked;
 use crate::eval::{Evaluator, Figures, Recorder};
 use crate::examples::{self, Tried};
+use crate::faults::{self, Faults};
 use crate::metrics::METRICS;
 use crate::runs::{RunKey, Runs};
 use crate::sample::{Sample, Spread};
@@ -56,6 +57,8 @@ pub struct Results {
     pub tables: Vec<Filled>,
     /// Tables of translation layers by a formula.
     pub sizes: Option<SizeTables>,
+    /// Faults that are planted into its devices.
+    pub faults: Option<Faults>,
     /// Statements that are published.
     pub published: Vec<Answer>,
     /// Statements that the study asks itself.
@@ -154,6 +157,7 @@ impl Results {
             workloads: workloads_of(study),
             ran: ran(study, of),
             sizes: experiment.sizes.as_ref().map(sizes::tables),
+            faults: faults::table(study, &runs),
             errata: experiment.erratum.clone(),
             remark: runs.remark(study),
             object: Value::Null,
@@ -200,6 +204,7 @@ impl Results {
             "runs": objects_of_runs(study, runs),
             "tables": self.tables.iter().map(Filled::object).collect::<Vec<_>>(),
             "sizes": experiment.sizes.as_ref().map(sizes::object),
+            "faults": faults::objects(study, runs),
             "examples": examples::objects(&self.examples),
             "published": answers(&self.published),
             "asked": answers(&self.asked),
@@ -261,7 +266,7 @@ fn objects_of_runs(study: &Study, runs: &Runs<'_>) -> Value {
                     let figures: Map<String, Value> = figures
                         .map(|(metric, value)| (metric.name.to_string(), json!(value)))
                         .collect();
-                    all.push(json!({
+                    let mut run = json!({
                         "grid": row.name,
                         "point": point_name,
                         "device": study.devices[row.device].name,
@@ -270,7 +275,11 @@ fn objects_of_runs(study: &Study, runs: &Runs<'_>) -> Value {
                         "queue_grew": found.queue_grew,
                         "replicas": runs.replicas(key).map_or(0, <[_]>::len),
                         "figures": figures,
-                    }));
+                    });
+                    if let Some(made) = &found.made {
+                        run["cuts"] = faults::figures(made);
+                    }
+                    all.push(run);
                 }
             }
         }

@@ -8,13 +8,14 @@ use crate::workloads::{at_point, jittered, scaled};
 use anyhow::{Result, ensure};
 use flashyard_core::request::Request;
 use flashyard_core::units::Span;
+use flashyard_run::cuts::Made;
 use flashyard_run::error::wrong;
 use flashyard_run::memory::Room;
 use flashyard_run::meter::Watch;
 use flashyard_run::plan::Plan;
 use flashyard_run::points::runs::{self, Run};
+use flashyard_run::simulate::Outcome;
 use flashyard_sim::config::Settings;
-use flashyard_sim::report::Report;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -35,11 +36,14 @@ pub(crate) struct Found {
     /// By place of the figure; not a number where it is not defined.
     pub(crate) figures: Vec<f64>,
     pub(crate) queue_grew: bool,
+    /// What the cuts have done that were made of it.
+    pub(crate) made: Option<Made>,
 }
 
 impl Found {
-    fn of(report: &Report) -> Self {
-        Self { figures: metrics::all_of(report), queue_grew: report.verdict.queue_grew }
+    fn of(Outcome { report, made, .. }: Outcome) -> Self {
+        let figures = metrics::all_of(&report, made.as_ref());
+        Self { figures, queue_grew: report.verdict.queue_grew, made }
     }
 }
 
@@ -69,6 +73,8 @@ struct Job {
     settings: Settings,
     loaded: usize,
     scale: f64,
+    /// How many cuts are made of it.
+    cuts: u32,
 }
 
 /// The runs of a study.
@@ -285,11 +291,12 @@ impl<'a> Runs<'a> {
             settings.push(format!("metrics.skip_requests={skipped}"));
         }
         let settings = settings_of(&study.devices[device].keys, &settings)?;
-        let text = format!("{:?} {loaded} {}", settings.keys, scale.to_bits());
+        let cuts = study.experiment.grid.get(key.grid).map_or(0, |grid| grid.cuts);
+        let text = format!("{:?} {loaded} {} {cuts}", settings.keys, scale.to_bits());
         let next = self.jobs.len();
         let job = *known.entry(text).or_insert(next);
         if job == next {
-            self.jobs.push(Job { settings, loaded, scale });
+            self.jobs.push(Job { settings, loaded, scale, cuts });
         }
         Ok(job)
     }
@@ -357,7 +364,7 @@ impl<'a> Runs<'a> {
         let make = |place: usize| self.made(study, jobs[order[place]]).map(Cow::Owned);
         let found = runs::in_order(jobs.len(), |done| {
             runs::all(&outlines, room, self.check, &*progress, make, |place, found| {
-                done(order[place], found.map(|(_, outcome)| Found::of(&outcome.report)))
+                done(order[place], found.map(|(_, outcome)| Found::of(outcome)))
             });
         });
         found.map_err(|(place, error)| self.in_run(study, jobs[place].0, &error))
@@ -365,9 +372,9 @@ impl<'a> Runs<'a> {
 
     /// The run of a job, before it has its seed or its requests.
     fn plain(&self, number: usize) -> Run {
-        let Job { settings, loaded, .. } = &self.jobs[number];
+        let Job { settings, loaded, cuts, .. } = &self.jobs[number];
         let (inputs, settings) = (self.loaded[*loaded].plan.clone(), settings.clone());
-        Run { point: Vec::new(), inputs, settings, prepare: None }
+        Run { point: Vec::new(), inputs, settings, prepare: None, cuts: *cuts }
     }
 
     /// A run, or a replica of it.

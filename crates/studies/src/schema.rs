@@ -41,6 +41,9 @@ pub(crate) struct Experiment {
     #[serde(default)]
     pub(crate) example: Vec<Example>,
     pub(crate) sizes: Option<Sizes>,
+    /// Faults that are planted, in the grid of this name.
+    #[serde(default)]
+    pub(crate) fault: Vec<Fault>,
     #[serde(default)]
     pub(crate) published: Vec<Statements>,
     /// What nobody published and the study asks.
@@ -196,6 +199,9 @@ pub(crate) struct Grid {
     pub(crate) values: Vec<KeyValue>,
     #[serde(default)]
     pub(crate) point: Vec<Point>,
+    /// How many cuts are made of each run.
+    #[serde(default)]
+    pub(crate) cuts: u32,
 }
 
 /// A value of a key.
@@ -350,6 +356,8 @@ pub enum Form {
     Joules,
     /// Picojoules as millijoules.
     Millijoules,
+    /// Picojoules as microjoules.
+    Microjoules,
 }
 
 /// A worked example: a few requests on a device whose map cache or buffer holds known lines.
@@ -404,6 +412,22 @@ pub(crate) struct Sizes {
     pub(crate) chip_mib: u64,
     pub(crate) sdram_mw: u64,
     pub(crate) low_power_mw: u64,
+}
+
+/// A fault that is planted into a device, and the runs with and without it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Fault {
+    /// The class of failure.
+    pub(crate) class: String,
+    /// What is planted.
+    pub(crate) plants: String,
+    /// Of how many drives a publication found it in, and how many it looked at.
+    pub(crate) drives: Option<[u64; 2]>,
+    pub(crate) grid: String,
+    /// The subjects with it and without it.
+    pub(crate) faulty: String,
+    pub(crate) sound: String,
 }
 
 /// Statements that are judged at one setting.

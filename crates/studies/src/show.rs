@@ -24,6 +24,7 @@ pub(crate) fn value(value: f64, form: Form) -> String {
         Form::Ms => format!("{:.3}", value / 1e6),
         Form::Joules => format!("{:.2}", value / 1e12),
         Form::Millijoules => format!("{:.2}", value / 1e9),
+        Form::Microjoules => whole(value / 1e6),
     }
 }
 

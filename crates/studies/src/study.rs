@@ -5,7 +5,7 @@ use crate::device::{Device, settings_of, with_settings};
 use crate::names::{Grid, Group, Names};
 use crate::schema::{self, Catalogue, Experiment, Point};
 use crate::workloads::{ANY_WORKLOAD, Places, Source, of_group};
-use crate::{examples, sizes};
+use crate::{examples, faults, sizes};
 use anyhow::{Context, Result, ensure};
 use flashyard_run::error::wrong;
 use flashyard_run::plan::Plan;
@@ -75,6 +75,7 @@ impl Study {
         let (known_names, known) = numbers.into_iter().unzip();
         names.known = known_names;
         examples::check(&experiment.example)?;
+        faults::check(&experiment.fault, &names)?;
         for name in subjects.iter().filter_map(|subject| subject.device.as_ref()) {
             let is_known = devices.iter().any(|device| device.name == *name);
             ensure!(is_known, "{name}: no device of this name");
@@ -273,6 +274,7 @@ fn all_grids(experiment: &Experiment) -> Vec<schema::Grid> {
             key: None,
             values: Vec::new(),
             point: [here].into_iter().chain(others).collect(),
+            cuts: 0,
         });
     }
     grids

@@ -2,7 +2,7 @@
 
 use super::style;
 use super::text::{line, marked_line};
-use flashyard_run::cuts::{Cuts, Promise, Rule, Spread};
+use flashyard_run::cuts::{Cuts, Promise, Spread};
 use flashyard_run::units::{count, percent, size, time};
 
 /// Broken promises that the screen names.
@@ -51,10 +51,6 @@ fn lines(cuts: &Cuts) -> Vec<String> {
 fn promise(broken: &Promise) -> String {
     let Promise { at_ns, request, unit, version, rule } = *broken;
     let who = request.map_or_else(String::new, |request| format!(" of request {request}"));
-    let why = match rule {
-        Rule::Durable => "its answer says that it is kept",
-        Rule::Flush => "a flush behind it was answered",
-        Rule::Erased => "its only contents on flash were erased",
-    };
+    let why = rule.says();
     format!("from {} on version {version} of unit {unit}{who} ({why})", time(at_ns as f64))
 }

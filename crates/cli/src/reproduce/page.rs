@@ -38,6 +38,16 @@ pub(super) fn of(results: &Results) -> Page {
     for (place, table) in results.tables.iter().enumerate() {
         page.push(section(table, place));
     }
+    if let Some(faults) = &results.faults {
+        let columns = faults.columns.map(str::to_string).to_vec();
+        let (rows, note) = (faults.rows.clone(), faults.note.to_string());
+        let table = Table { columns, rows, note, ..Table::default() };
+        page.push(Section {
+            title: faults.title.to_string(),
+            tables: vec![table],
+            ..Section::default()
+        });
+    }
     let errata = results.errata.iter();
     let errata = errata.map(|one| format!("{}: {}. Here: {}.", one.text, one.problem, one.here));
     page.push(Section {
@@ -270,7 +280,7 @@ fn unit_of(form: Form, column: &str) -> (&'static str, f64, &'static str) {
         Form::Percent | Form::Percent1 => ("Shares", 100.0, "%"),
         Form::Change => ("Changes", 100.0, "%"),
         Form::Us | Form::Us1 | Form::Ms => ("Times", 1.0, "ns"),
-        Form::Joules | Form::Millijoules => ("Energies", 1.0, "pJ"),
+        Form::Joules | Form::Millijoules | Form::Microjoules => ("Energies", 1.0, "pJ"),
         Form::Count => ("Counts", 1.0, ""),
         Form::Ratio | Form::Two | Form::One => {
             let known = ["MB/s", "mW", "W", "KiB", "J/MB"];
@@ -290,6 +300,7 @@ fn with_unit(column: &str, form: Form) -> String {
         Form::Ms => "ms",
         Form::Joules => "J",
         Form::Millijoules => "mJ",
+        Form::Microjoules => "uJ",
         _ => return column.to_string(),
     };
     if column.split_whitespace().any(|word| word == unit) {

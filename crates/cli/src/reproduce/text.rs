@@ -2,7 +2,7 @@
 
 use crate::output::table::{render, shown, table};
 use crate::output::text::{WIDTH, wrapped};
-use flashyard_studies::{Answer, Filled, Results, SizeTables, Tried, counts};
+use flashyard_studies::{Answer, Faults, Filled, Results, SizeTables, Tried, counts};
 use std::ops::Range;
 
 /// Columns of text that the names of rows take at most.
@@ -30,6 +30,7 @@ pub(super) fn full(results: &Results) -> String {
     results.examples.iter().for_each(|example| text += &tried(example));
     results.tables.iter().for_each(|table| text += &filled(table));
     text += &results.sizes.as_ref().map_or_else(String::new, sizes);
+    text += &results.faults.as_ref().map_or_else(String::new, faults);
     text += &statements("What is published", &results.published);
     text += &statements("What is asked here, and nobody published", &results.asked);
     if !results.errata.is_empty() {
@@ -117,6 +118,19 @@ fn sizes(SizeTables { tables: [bytes, power], note }: &SizeTables) -> String {
     let (bytes, power) = (shown(bytes), shown(power));
     let note = wrapped(note, WIDTH, "");
     format!("\nTables by formula (figure 7), bytes\n{bytes}\n{power}{note}\n")
+}
+
+/// The faults that are planted: a heading and lines each, since their cells are sentences.
+fn faults(faults: &Faults) -> String {
+    let mut text = format!("\n{}\n", wrapped(faults.title, WIDTH, ""));
+    for row in &faults.rows {
+        text += &format!("  {}\n", row[0]);
+        for (column, cell) in faults.columns.iter().zip(row).skip(1) {
+            let line = wrapped(&format!("{column}: {cell}"), WIDTH - 4, "      ");
+            text += &format!("    {line}\n");
+        }
+    }
+    text + &format!("{}\n", wrapped(faults.note, WIDTH, ""))
 }
 
 /// Lists the statements, each with its verdict, its text and what was found.

@@ -370,6 +370,81 @@ fn figures_of_studies_are_documented() {
     }
 }
 
+/// A study whose runs are cut, with a fault and without.
+const CUT: &str = r#"
+title = "t"
+source = "s"
+notes = "n"
+replicas = 0
+[[device]]
+name = "d"
+preset = "small-full"
+settings = ["geometry.pages_per_block=8", "state.initial=fresh", "power.oob_scan=true"]
+[[subject]]
+name = "sound"
+[[subject]]
+name = "faulty"
+settings = ["power.fault=unserialisable"]
+[[group]]
+name = "g"
+[[group.workload]]
+name = "w"
+built_in = "random-write"
+settings = ["pattern.requests=300", "pattern.range_percent=3", "pattern.fua_every=2"]
+[[grid]]
+name = "cut"
+device = "d"
+cuts = 10
+[[fault]]
+class = "unserialisable writes"
+plants = "the first page"
+drives = [8, 15]
+grid = "cut"
+faulty = "faulty"
+sound = "sound"
+[[asked]]
+about = "a"
+grid = "cut"
+[[asked.statement]]
+says = "a sound device keeps its promises"
+holds = "all(breaking(sound) = 0)"
+found = "{mean(breaking(sound)) | count} and {mean(breaking(faulty)) | count} of {mean(cuts(sound)) | count}"
+"#;
+
+/// Cuts of a study find the fault and name what was promised: on the screen and as data.
+#[test]
+fn planted_faults_are_named() {
+    let folder = Folder::with("cut.toml", CUT);
+    let object = folder.run(&["reproduce", "cut.toml", "--json"]).json();
+    Schema::of("reproduce").check("cut.toml", &object);
+    let fault = &object["faults"][0];
+    assert_eq!(
+        (&fault["class"], &fault["drives"]),
+        (&json!("unserialisable writes"), &json!([8, 15]))
+    );
+    assert_eq!((&fault["sound"]["breaking"], &fault["sound"]["cuts"]), (&json!(0.0), &json!(10.0)));
+    assert_eq!(fault["sound"]["first_broken"], Value::Null);
+    let first = &fault["faulty"]["first_broken"];
+    assert!(fault["faulty"]["breaking"].as_f64() > Some(5.0), "{fault}");
+    // Without a buffer each answer says that the write is kept.
+    assert_eq!((&first["rule"], &first["how"]), (&json!("durable"), &json!("unfound")));
+    assert_eq!(object["runs"][1]["cuts"], fault["faulty"]);
+    let text = folder.run(&["reproduce", "cut.toml"]).text();
+    let named = format!(
+        "request {}, unit {}, change {}",
+        first["request"], first["unit"], first["version"]
+    );
+    assert!(text.replace("\n      ", " ").contains(&named), "{named}: {text}");
+    for (from, to, why) in [
+        ("faulty = \"faulty\"", "faulty = \"fautly\"", "no subject of this name"),
+        ("cuts = 10", "cuts = 10\nkey = \"queue.depth\"\nvalues = [1, 2]", "one point"),
+        ("\"power.oob_scan=true\"", "\"power.oob_scan=false\"", "power.fault"),
+    ] {
+        let ran = Folder::with("cut.toml", CUT.replace(from, to)).run(&["reproduce", "cut.toml"]);
+        assert!(ran.status == Some(2) && ran.stderr.contains(why), "{why}: {}", ran.stderr);
+    }
+}
+
 /// The example of STUDIES.md is a study.
 #[test]
 fn a_study_is_a_file_of_a_users_own() {

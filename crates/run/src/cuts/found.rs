@@ -31,6 +31,20 @@ pub enum Rule {
     Flush,
     /// The newest contents on flash were erased.
     Erased,
+    /// A unit holds what one write left there, whole. Only cuts that are made break it.
+    Whole,
+}
+
+impl Rule {
+    /// What was promised, in words.
+    pub const fn says(self) -> &'static str {
+        match self {
+            Self::Durable => "its answer says that it is kept",
+            Self::Flush => "a flush behind it was answered",
+            Self::Erased => "its only contents on flash were erased",
+            Self::Whole => "a unit holds one write, whole",
+        }
+    }
 }
 
 /// A promise that a cut would break, from this instant on.

@@ -3,6 +3,7 @@
 
 use super::states::{self, Shared};
 use super::{axis::Setting, pool};
+use crate::cuts;
 use crate::error::{Stopped, panic_text};
 use crate::memory::Room;
 use crate::meter::{Listener, Runs};
@@ -27,6 +28,8 @@ pub struct Run {
     pub settings: Settings,
     /// The workload that its device has run before; nothing of it counts.
     pub prepare: Option<Plan>,
+    /// How many cuts of it are made (docs/POWER.md).
+    pub cuts: u32,
 }
 
 impl Run {
@@ -40,7 +43,9 @@ impl Run {
         Outline {
             state: states::key(&self.inputs, &self.settings, self.prepare.as_ref(), room),
             prepared: self.prepare.is_some(),
-            device: self.inputs.need(&self.settings, check).bytes(),
+            // A copy of a device that is cut, and the one that begins again.
+            device: self.inputs.need(&self.settings, check).bytes()
+                * if self.cuts > 0 { 3 } else { 1 },
             image: self.settings.footprint(false).bytes(),
         }
     }
@@ -173,5 +178,11 @@ fn one(
     };
     let mut inputs = inputs.clone();
     inputs.image = image;
-    simulate(&inputs, settings, Options { check, progress, ..Options::default() })
+    let mut outcome =
+        simulate(&inputs, settings, Options { check, progress, ..Options::default() })?;
+    if run.cuts > 0 {
+        let span_ns = outcome.report.throughput.makespan_ns;
+        outcome.made = Some(cuts::make(&inputs, settings, run.cuts, span_ns)?);
+    }
+    Ok(outcome)
 }

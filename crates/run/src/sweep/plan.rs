@@ -184,7 +184,7 @@ impl<'a> Planner<'a> {
         let prepare = self.sweep.file.prepare.as_ref();
         let prepare = prepare.map(|prepare| self.prepare(prepare, &inputs)).transpose()?;
         inputs.set_seed(self.sweep.seeds[seed]);
-        Ok(Run { point: point.to_vec(), inputs, settings: settings.clone(), prepare })
+        Ok(Run { point: point.to_vec(), inputs, settings: settings.clone(), prepare, cuts: 0 })
     }
 
     /// The seed of a run of a point, if its workload has one.

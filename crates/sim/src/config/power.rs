@@ -14,6 +14,26 @@ choice! {
     }
 }
 
+choice! {
+    /// A fault that is planted into a device.
+    pub enum Fault {
+        /// The device is sound.
+        None = "none",
+        /// Programs that the cut interrupts spoil pages on their word lines, and nobody notices.
+        BitCorruption = "bit_corruption",
+        /// Programs that the cut interrupts count as whole.
+        ShornWrites = "shorn_writes",
+        /// Recovery does not compare the numbers of changes.
+        Unserialisable = "unserialisable",
+        /// A piece of the checkpoint is lost.
+        Metadata = "metadata",
+        /// The root is lost where the cut interrupts a page of the journal.
+        Dead = "dead",
+        /// Flushes and FUA are answered, and write nothing.
+        FlushIgnored = "flush_ignored",
+    }
+}
+
 /// A device with a volatile write buffer that is cut, and one with a capacitor.
 const CUT: &[&str] =
     &["@cut", "@full", "map.store=resident", "power.oob_scan=true", "power.journal_entries=64"];
@@ -44,8 +64,8 @@ const CELLS: &[&str] = &[
 ];
 
 keys! {
-    /// Keys of `[power]`: what a device with a page map does so that its contents outlive a loss
-    /// of power, and how it finds them again (docs/POWER.md). Where `plp` is "none", `oob_scan`
+    /// Keys of `[power]`: what a device does so that its contents outlive a loss of power, and how
+    /// it finds them again (docs/POWER.md). Where `plp` is "none", `oob_scan`
     /// false and both `journal_entries` and `checkpoint_mib` are 0, the section is off: such a
     /// device cannot be cut, and writes nothing for that.
     pub struct PowerKeys {
@@ -72,7 +92,8 @@ keys! {
         },
         /// Changes of the map that are written together to a page of the journal: commits of
         /// writes, copies and trims. A flush writes the trims behind the last such page at once.
-        /// At most as many as fit a mapping unit with 16 bytes each. 0: no journal.
+        /// At most as many as fit a mapping unit with 16 bytes each. Where layers plan, they are
+        /// trims and blocks that a layer takes or lets go of. 0: no journal.
         journal_entries: u64 = 0 => {
             kind: Kind::count("changes", 0, 65_536),
             source: "assumed: no journal",
@@ -114,10 +135,38 @@ keys! {
             source: "assumed: dies stop at once",
             flip: "100", with: &["@cut", "@full", "map.store=resident", "power.oob_scan=true"],
         },
+        /// A fault that is planted into the device, to see whether a test finds it.
+        /// "bit_corruption": a program that the cut interrupts spoils the pages before it on its
+        /// word line (see `paired_pages`), and recovery takes them as they are. "shorn_writes":
+        /// such a program counts as whole, with the first 3/8 of the sectors of each unit.
+        /// "unserialisable": recovery takes the page of a unit that it finds first, not the newest
+        /// one. "metadata": recovery goes on without a piece of the newest checkpoint, which the
+        /// seed of the cut chooses. "dead": a cut that interrupts a page of the journal or of a
+        /// checkpoint loses the root, and with it all that is on flash. "flush_ignored": a flush
+        /// and FUA wait for no program.
+        fault: Fault = Fault::None => {
+            kind: Kind::Choice(Fault::WORDS),
+            source: "the device is sound; the first five: Zheng et al., FAST 2013",
+            flip: "unserialisable", with: BUFFERED,
+        },
     }
 }
 
+/// Blocks of each plane that the journal fills where layers have the others: one is filled while
+/// the other one has what was written before. Assumed.
+const LAYER_JOURNAL_BLOCKS: u32 = 2;
+
 impl PowerKeys {
+    /// Whether pages of a journal or of a checkpoint are written.
+    pub const fn is_written(&self) -> bool {
+        self.journal_entries > 0 || self.checkpoint_mib > 0
+    }
+
+    /// Blocks of each plane that the journal has for itself, on a device with layers.
+    pub(super) const fn layer_journal_blocks(&self) -> u32 {
+        if self.is_written() { LAYER_JOURNAL_BLOCKS } else { 0 }
+    }
+
     /// Whether the device can be cut, and does anything for that.
     pub const fn is_on(&self) -> bool {
         self.oob_scan

@@ -1,5 +1,6 @@
 //! What the host was told of and is lost.
 
+use super::fault::Damage;
 use super::image::Image;
 use super::stopped::Stopped;
 use crate::account::durable::{Durable, Known};
@@ -19,6 +20,7 @@ pub(super) struct Losses<'a> {
     pub(super) in_flight: &'a BTreeSet<(u32, u64)>,
     pub(super) paired: &'a BTreeSet<(u32, u64)>,
     pub(super) taken_back: &'a BTreeSet<(u32, u64)>,
+    pub(super) damage: &'a Damage,
 }
 
 impl Losses<'_> {
@@ -53,10 +55,30 @@ impl Losses<'_> {
         let one = |lpn: u32| {
             let at = lpn as usize;
             let kept = self.image.version[at].max(saved[at]);
-            let known = self.of_memory(lpn, kept, saved[at] > 0);
+            let damaged = self.damaged(lpn);
+            let known = damaged.or_else(|| self.of_memory(lpn, kept, saved[at] > 0));
             known.or_else(|| self.of_flash(lpn, kept, on_flash[at], &unanswered))
         };
         (0..units).filter_map(one).collect()
+    }
+
+    /// What is lost of a unit that a planted fault has damaged: whatever was promised of writes,
+    /// none leaves a unit in part, or with other bits.
+    fn damaged(&self, lpn: u32) -> Option<Lost> {
+        if let Some(version) = self.damage.corrupt.get(&lpn) {
+            return Some(self.lost(lpn, (version - 1, None), *version, (How::Corrupt, true)));
+        }
+        let (version, kept) = *self.damage.shorn.get(&lpn)?;
+        let mut changes = self.durable.changes_of(lpn);
+        let change = changes.find(|(number, _)| number + 1 == version);
+        let request = change.and_then(|(_, change)| change.request);
+        let lost = self.lost(lpn, (version - 1, request), kept, (How::Shorn, true));
+        let unit = u64::from(self.stopped.settings.geometry.unit_sectors());
+        let there = u64::from(lpn) * unit + Damage::sectors_there(unit);
+        let end = lost.first_sector + u64::from(lost.sectors);
+        let first_sector = lost.first_sector.max(there);
+        let sectors = u32::try_from(end.checked_sub(first_sector)?).expect("a part of a unit");
+        (sectors > 0).then_some(Lost { first_sector, sectors, ..lost })
     }
 
     /// The newest version of each unit that was on flash, plus one.

@@ -4,6 +4,7 @@
 //! It holds nothing. The device lends it the rooms as they stopped, and begins again with what it
 //! answers.
 
+mod fault;
 mod image;
 mod losses;
 mod reads;
@@ -14,13 +15,13 @@ use crate::account::durable::Durable;
 use crate::buffer::Line;
 use crate::config::Plp;
 use crate::cut::{Cut, Reads};
-use crate::metrics::counters::{Tally, Work};
+use crate::metrics::counters::{ArrayWork, Tally, Work};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::RequestOp;
 use flashyard_core::units::{BlockId, Ppn, Span};
 use image::{Image, Spare};
 use losses::Losses;
-use reads::Took;
+use reads::{Kind, Took};
 use std::collections::BTreeSet;
 use stopped::Charge;
 pub(crate) use stopped::Stopped;
@@ -40,8 +41,8 @@ pub(crate) struct Found {
     pub(crate) lines: Vec<Line>,
     /// Units whose program was under way.
     pub(crate) bound: Vec<Ppn>,
-    /// What the reads of recovery took.
-    pub(crate) read: Work,
+    /// What the reads of recovery took: of pages with all bits a cell, and of those with one.
+    pub(crate) read: [Work; 2],
 }
 
 impl Stopped<'_> {
@@ -56,12 +57,16 @@ impl Stopped<'_> {
         }
         let mut charge = self.charge();
         let torn = self.end_programs(programs, &mut durable, &mut charge);
+        let taken = self.take_torn(&torn, &mut durable);
         let before = durable.clone();
         let in_flight: BTreeSet<(u32, u64)> = torn.iter().filter_map(|torn| torn.unit).collect();
         let paired = self.destroy_paired(&torn, &mut durable);
-        let saved = charge.pays(u128::from(self.ftl.tail_pages()) * self.program_pj());
+        let saved = charge.pays(u128::from(self.ftl.tail_pages()) * self.program_pj(false));
         let trims = self.ftl.trims_after(saved);
-        let mut image = self.image(&durable, &trims, (saved, &bound), &BTreeSet::new());
+        let owners = self.owners(&durable, &torn, seed);
+        let spare = Spare { owner: &owners, version: &durable.version };
+        let without = |left: &_| self.image(spare, &trims, (saved, &bound), left);
+        let mut image = without(&BTreeSet::new());
         let lines = self.save_lines(&image, &trims, &mut charge);
         let mut versions = vec![0; image.version.len()];
         for line in &lines {
@@ -71,8 +76,10 @@ impl Stopped<'_> {
         let taken_back = if back.is_empty() {
             BTreeSet::new()
         } else {
-            take_back(&mut image, &self.image(&durable, &trims, (saved, &bound), &back), &back)
+            take_back(&mut image, &without(&back), &back)
         };
+        let spoiled = self.spoiled(&torn);
+        let damage = fault::damage((&image, without, &versions), &taken, (&spoiled, spare));
         let losses = Losses {
             stopped: self,
             durable: &before,
@@ -82,10 +89,12 @@ impl Stopped<'_> {
             in_flight: &in_flight,
             paired: &paired,
             taken_back: &taken_back,
+            damage: &damage,
         };
         let lost = losses.find();
         let held = losses.held(&lost);
-        for program in &torn {
+        drop(owners);
+        for program in torn.iter().filter(|torn| !damage.counts(torn)) {
             durable.holds_nothing(program.ppn.get());
         }
         let (reads, recovery, read) = self.read_all(&durable, lines.len());
@@ -109,16 +118,18 @@ impl Stopped<'_> {
     /// of `bound` were being programmed; versions of `left` are left out.
     fn image(
         &self,
-        durable: &Durable,
+        spare: Spare<'_>,
         trims: &[u64],
         (saved, bound): (bool, &[Ppn]),
         left: &BTreeSet<(u32, u64)>,
     ) -> Image {
-        let spare = Spare { owner: &durable.owner, version: &durable.version };
         if !self.settings.keys.power.oob_scan {
             return image::rewound(self.ftl, spare, saved);
         }
         let mut found = image::scan(self.ftl, spare, trims, left);
+        if self.ftl.is_planned() {
+            image::settle_by_blocks(&self.settings.geometry, spare, &mut found);
+        }
         if saved && self.settings.keys.power.journal_entries == 0 {
             // Where the whole map is saved, nothing comes back that it has not.
             image::leave_out_unmapped(self.ftl, &mut found, bound);
@@ -136,18 +147,23 @@ impl Stopped<'_> {
         }
     }
 
-    /// Energy of programming a program unit.
-    fn program_pj(&self) -> u128 {
+    /// Energy of programming a program unit, with one bit a cell (`slc`) or with all.
+    fn program_pj(&self, slc: bool) -> u128 {
         let mut tally = Tally::default();
-        tally.count(Op::Program.into(), Purpose::Recovery, &self.program_work());
+        let op = ArrayWork::of(Op::Program, slc);
+        tally.count(op, Purpose::Recovery, &self.program_work(slc));
         tally.energy_pj(&self.settings.keys.energy)
     }
 
-    fn program_work(&self) -> Work {
-        let array = self.flash.array_time(Op::Program, None, false);
+    fn program_work(&self, slc: bool) -> Work {
+        let array = self.flash.array_time(Op::Program, None, slc);
         let geometry = &self.settings.geometry;
-        let bytes = u64::from(geometry.program_units()) * u64::from(geometry.unit_bytes());
-        let work = Work::of_arrays(geometry, Op::Program, 1, array, false);
+        let units = match self.settings.slc.filter(|_| slc) {
+            Some(cache) => cache.program_units,
+            None => geometry.program_units(),
+        };
+        let bytes = u64::from(units) * u64::from(geometry.unit_bytes());
+        let work = Work::of_arrays(geometry, Op::Program, 1, array, slc);
         let transfer_ns = self.settings.transfer_ns(bytes) + self.flash.command_ns();
         Work { ops: 1, transfer_ns, ..work }
     }
@@ -169,7 +185,7 @@ impl Stopped<'_> {
         let most = self.settings.geometry.program_units() as usize;
         let mut saved = Vec::new();
         for group in lines.chunks(most) {
-            if charge.pays(self.program_pj()) {
+            if charge.pays(self.program_pj(false)) {
                 saved.extend_from_slice(group);
             }
         }
@@ -208,7 +224,7 @@ impl Stopped<'_> {
     /// Recovery reads: the checkpoint, the journal, what the capacitor has saved, and then spare
     /// areas, of all blocks with a program since the checkpoint. Each kind is spread over all dies.
     /// Returns how many there are, how long they take, and their work.
-    fn read_all(&self, durable: &Durable, saved: usize) -> (Reads, Span, Work) {
+    fn read_all(&self, durable: &Durable, saved: usize) -> (Reads, Span, [Work; 2]) {
         let geometry = &self.settings.geometry;
         let known = self.ftl.known();
         let units = u64::from(geometry.units_per_page);
@@ -233,13 +249,14 @@ impl Stopped<'_> {
         let page_ns = self.settings.transfer_ns(geometry.page_bytes.into());
         let spare_ns = self.settings.transfer_ns(SPARE_BYTES * units);
         let (mut took, mut at) = (Took::default(), self.now);
+        let whole = Kind { data_ns: page_ns, is_slc: &|_| false };
         for count in [reads.checkpoint, reads.journal, reads.dumped] {
             let pages = spread(count, geometry.dies());
-            at = reads::read_all(self.flash, geometry, &pages, page_ns, (at, &mut took));
+            at = reads::read_all(self.flash, geometry, &pages, &whole, (at, &mut took));
         }
-        at = reads::read_all(self.flash, geometry, &spare, spare_ns, (at, &mut took));
-        let Took { reads: ops, array_ns, transfer_ns } = took;
-        (reads, at.since(self.now), Work { ops, pages: ops, array_ns, transfer_ns })
+        let areas = Kind { data_ns: spare_ns, is_slc: &|ppn| self.ftl.is_slc(Some(ppn)) };
+        at = reads::read_all(self.flash, geometry, &spare, &areas, (at, &mut took));
+        (reads, at.since(self.now), took)
     }
 }
 

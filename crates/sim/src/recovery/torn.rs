@@ -2,6 +2,7 @@
 
 use super::stopped::{Charge, Stopped};
 use crate::account::durable::Durable;
+use crate::config::Fault;
 use crate::handle::SetId;
 use crate::random::{STEP, mix};
 use crate::sets::{Operation, Place, Stage};
@@ -21,6 +22,15 @@ pub(crate) struct Torn {
     end: Time,
     /// Whether it leads its operation.
     leads: bool,
+    /// What it is for.
+    pub(super) stage: Stage,
+}
+
+impl Torn {
+    /// Whether it had begun in the array.
+    pub(super) const fn has_begun(&self) -> bool {
+        self.left.is_some()
+    }
 }
 
 impl Stopped<'_> {
@@ -55,7 +65,8 @@ impl Stopped<'_> {
             while let Some(set) = next {
                 next = self.sets[set].rider();
                 let Some(ppn) = self.sets[set].ppn() else { continue };
-                torn.push(Torn { ppn, unit: self.unit_of(set, durable), left, end, leads });
+                let (unit, stage) = (self.unit_of(set, durable), self.sets.stage(set));
+                torn.push(Torn { ppn, unit, left, end, leads, stage });
                 leads = false;
             }
         }
@@ -69,9 +80,10 @@ impl Stopped<'_> {
             // A later change has been committed.
             Stage::Program if state.is_superseded() => None,
             Stage::Program => Some((state.lpn().get(), self.sets.number(set) + 1)),
-            Stage::CopyProgram => {
-                let version = durable.version[state.source()?.index()];
-                state.copied_unit().map(|lpn| (lpn.get(), version))
+            Stage::CopyProgram | Stage::FoldProgram | Stage::MergeProgram => {
+                let source = state.source()?.index();
+                let (owner, version) = (durable.owner[source], durable.version[source]);
+                owner.checked_sub(1).map(|lpn| (lpn, version))
             }
             _ => None,
         }
@@ -113,11 +125,13 @@ impl Stopped<'_> {
         durable: &mut Durable,
         charge: &mut Charge,
     ) -> Vec<Torn> {
-        let (price, array) = (self.program_pj(), self.flash.array_time(Op::Program, None, false));
         let mut ends = false;
         let mut torn = Vec::new();
         for program in programs {
             if program.leads {
+                let slc = self.ftl.is_slc(Some(program.ppn));
+                let price = self.program_pj(slc);
+                let array = self.flash.array_time(Op::Program, Some(program.ppn), slc);
                 let all = u128::from(array.as_ns().max(1));
                 let left = program.left.map_or(all, |left| u128::from(left.as_ns()).min(all));
                 ends = self.ends_on_the_rail(program.end) || charge.pays(price * left / all);
@@ -133,33 +147,46 @@ impl Stopped<'_> {
         torn
     }
 
-    /// Interrupted programs destroy what else is on their word line. Returns the physical units.
+    /// Interrupted programs destroy what else is on their word line. Returns the units that were
+    /// there, with their versions plus one.
     pub(super) fn destroy_paired(
         &self,
         torn: &[Torn],
         durable: &mut Durable,
     ) -> BTreeSet<(u32, u64)> {
-        let (nand, geometry) = (&self.settings.keys.nand, &self.settings.geometry);
+        let power = &self.settings.keys.power;
         let mut gone = BTreeSet::new();
-        if !self.settings.keys.power.paired_pages || nand.one_shot || nand.bits_per_cell < 2 {
+        if !power.paired_pages || power.fault == Fault::BitCorruption {
             return gone;
+        }
+        for ppn in self.on_word_lines(torn) {
+            if let Some(lpn) = durable.owner[ppn.index()].checked_sub(1) {
+                gone.insert((lpn, durable.version[ppn.index()]));
+            }
+            durable.holds_nothing(ppn.get());
+        }
+        gone
+    }
+
+    /// The physical units before interrupted programs on their word lines.
+    pub(super) fn on_word_lines(&self, torn: &[Torn]) -> Vec<Ppn> {
+        let (nand, geometry) = (&self.settings.keys.nand, &self.settings.geometry);
+        let mut all = Vec::new();
+        if nand.one_shot || nand.bits_per_cell < 2 {
+            return all;
         }
         let bits = u32::try_from(nand.bits_per_cell).expect("the key's range fits 32 bits");
         let units = geometry.units_per_page;
-        for program in torn.iter().filter(|torn| torn.left.is_some()) {
+        let shares = |torn: &&Torn| torn.left.is_some() && !self.ftl.is_slc(Some(torn.ppn));
+        for program in torn.iter().filter(shares) {
             let (block, page) = (
                 geometry.block_of(program.ppn),
                 geometry.unit_in_block(program.ppn) / (units * geometry.joined),
             );
             let first = page / bits * bits * units * geometry.joined;
-            for unit in first..page * units * geometry.joined {
-                let ppn = geometry.unit_of(block, unit).get();
-                if let Some(lpn) = durable.owner[ppn as usize].checked_sub(1) {
-                    gone.insert((lpn, durable.version[ppn as usize]));
-                }
-                durable.holds_nothing(ppn);
-            }
+            let before = first..page * units * geometry.joined;
+            all.extend(before.map(|unit| geometry.unit_of(block, unit)));
         }
-        gone
+        all
     }
 }

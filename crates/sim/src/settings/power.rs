@@ -1,6 +1,6 @@
 //! What recovery from a loss of power does not go with.
 
-use crate::config::{DeviceKeys, Plp};
+use crate::config::{DeviceKeys, Fault, Plp, PowerKeys};
 
 /// Bytes of a change in the journal: the unit, its place, the number of the change. Assumed.
 pub(super) const ENTRY_BYTES: u64 = 16;
@@ -8,6 +8,9 @@ pub(super) const ENTRY_BYTES: u64 = 16;
 /// Keys that recovery contradicts.
 pub(super) fn check(keys: &DeviceKeys, unit_bytes: u64, fail: &mut impl FnMut(String)) {
     let power = &keys.power;
+    if let Some(lacking) = lacks(keys) {
+        fail(format!("power.fault: \"{}\" wants {lacking}", power.fault.word()));
+    }
     if !power.is_on() {
         return;
     }
@@ -17,15 +20,25 @@ pub(super) fn check(keys: &DeviceKeys, unit_bytes: u64, fail: &mut impl FnMut(St
         }
     };
     refuse(
-        keys.plans() || keys.is_raw(),
-        "power: only a page map recovers; set ftl.scheme = \"page\", or leave the section out"
+        keys.is_raw(),
+        "power: without translation nobody but the host knows what flash holds; set ftl.scheme = \
+         \"page\", or leave the section out"
             .to_string(),
     );
     refuse(
-        keys.slc.is_on(),
-        "power: an SLC cache does not recover yet; set slc.static_percent = 0 and \
-         slc.dynamic_percent = 0, or leave the section out"
-            .to_string(),
+        keys.plans() && !power.oob_scan,
+        format!(
+            "power.oob_scan: ftl.scheme = \"{}\" finds the pages of log blocks, and those of a \
+             block that was being merged, by their spare areas alone; set power.oob_scan = true",
+            keys.scheme_name()
+        ),
+    );
+    refuse(
+        keys.spans_planes(),
+        "power: a loss of power leaves superblocks of which some planes are erased and others are \
+         not, and layers do not recover those; set ftl.log_span = \"plane\", or leave the section \
+         out"
+        .to_string(),
     );
     let most = unit_bytes / ENTRY_BYTES;
     refuse(
@@ -42,4 +55,31 @@ pub(super) fn check(keys: &DeviceKeys, unit_bytes: u64, fail: &mut impl FnMut(St
          nothing keeps it; set power.plp = \"capacitor\", or buffer.volatile = true"
             .to_string(),
     );
+}
+
+/// What a planted fault wants and the device does not have.
+fn lacks(keys: &DeviceKeys) -> Option<&'static str> {
+    let PowerKeys { oob_scan, journal_entries, checkpoint_mib, fault, .. } = keys.power;
+    match fault {
+        Fault::None => None,
+        _ if !keys.power.is_on() => {
+            Some("a device that can be cut; set power.oob_scan = true, or leave the fault out")
+        }
+        Fault::BitCorruption if keys.nand.one_shot || keys.nand.bits_per_cell < 2 => {
+            Some("pages that share cells; set nand.bits_per_cell = 2 and nand.one_shot = false")
+        }
+        Fault::ShornWrites | Fault::Unserialisable if !oob_scan => {
+            Some("a scan of spare areas; set power.oob_scan = true")
+        }
+        Fault::Metadata if checkpoint_mib == 0 => {
+            Some("checkpoints; set power.checkpoint_mib, to 1 for example")
+        }
+        Fault::Dead if journal_entries == 0 && checkpoint_mib == 0 => {
+            Some("a journal or checkpoints; set power.journal_entries, to 64 for example")
+        }
+        Fault::FlushIgnored if keys.buffer.bytes == 0 || !keys.buffer.volatile => {
+            Some("a volatile write buffer; set buffer.bytes, and buffer.volatile = true")
+        }
+        _ => None,
+    }
 }

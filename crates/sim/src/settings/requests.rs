@@ -1,6 +1,6 @@
 //! Which units and sectors of them a request touches.
 
-use crate::config::{Acknowledge, Settings, Transfer};
+use crate::config::{Acknowledge, Fault, Settings, Transfer};
 use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 use flashyard_core::units::Lpn;
 
@@ -80,18 +80,28 @@ impl Settings {
     /// Whether a write with these flags is answered only when its program is over.
     pub(crate) fn is_durable(&self, flags: Flags) -> bool {
         let keys = &self.keys.buffer;
-        keys.acknowledge == Acknowledge::Program || (keys.volatile && flags.has(Flags::FUA))
+        keys.acknowledge == Acknowledge::Program
+            || (keys.volatile && flags.has(Flags::FUA) && !self.ignores_flushes())
     }
 
     /// Whether what a request with these flags writes outlives a loss of power when it is answered:
     /// there is no volatile write buffer, or the answer comes behind the program.
     pub(crate) fn answers_durably(&self, flags: Flags) -> bool {
-        self.buffer_units == 0 || self.keeps_writes() || self.is_durable(flags)
+        let keys = &self.keys.buffer;
+        self.buffer_units == 0
+            || !keys.volatile
+            || keys.acknowledge == Acknowledge::Program
+            || flags.has(Flags::FUA)
     }
 
     /// Whether there is a write buffer whose contents outlive a loss of power, as what is on flash
-    /// does.
+    /// does, or are taken to do so.
     pub(crate) const fn keeps_writes(&self) -> bool {
-        self.buffer_units > 0 && !self.keys.buffer.volatile
+        self.buffer_units > 0 && (!self.keys.buffer.volatile || self.ignores_flushes())
+    }
+
+    /// Whether a planted fault makes flushes wait for nothing.
+    const fn ignores_flushes(&self) -> bool {
+        matches!(self.keys.power.fault, Fault::FlushIgnored)
     }
 }

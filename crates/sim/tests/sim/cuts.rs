@@ -1,7 +1,9 @@
 //! Losses of power: random devices lose no promise and go on under the checker, recovery takes the
 //! time of its reads, and a second loss of power during recovery loses nothing more.
 
-use crate::common::{Random, flush, request, restored, saved, seeds, settings, write};
+use crate::common::{
+    Random, flush, request, restored, saved, seeds, settings, try_settings, write,
+};
 use crate::generators::devices::{Family, case};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::{Span, Time};
@@ -13,14 +15,20 @@ use flashyard_sim::session::{Session, Stop};
 /// A device of a seed that can be cut and is sound; none where it cannot exist.
 fn sound(seed: u64) -> Option<(Settings, Vec<Request>)> {
     let mut random = Random(seed ^ 0xC07);
-    let family = random.pick(&[Family::Any, Family::Cached, Family::Any]);
-    let (settings, requests) = case(family, seed);
+    let of = [Family::Any, Family::Cached, Family::LogBlocks, Family::LogBlocks, Family::Cells];
+    let (settings, requests) = case(random.pick(&of), seed);
     let mut keys = settings.keys;
     // The journal fills a block more of each plane.
     keys.geometry.blocks_per_plane += 8;
     // With these a reserve may be used up, cut or not.
     keys.gc.erase_after_map = false;
     keys.gc.map_reserve = MapReserve::Half;
+    // What is worn out ends a run, cut or not.
+    (keys.nand.endurance_cycles, keys.slc.endurance_cycles) = (0, 0);
+    if keys.plans() && random.below(2) == 0 {
+        keys.buffer.bytes = random.pick(&[16_384, 65_536]);
+        keys.buffer.volatile = random.below(2) == 0;
+    }
     let power = &mut keys.power;
     power.oob_scan = true;
     power.journal_entries = random.pick(&[1, 8, 32]);
@@ -49,7 +57,7 @@ fn go_on(session: &mut Session, requests: &[Request], until: Time) -> usize {
 #[test]
 fn sound_devices_break_no_promise() {
     let (mut cuts, mut lost) = (0, 0);
-    for seed in seeds(0..60) {
+    for seed in seeds(0..120) {
         let Some((settings, requests)) = sound(seed) else { continue };
         let mut random = Random(seed);
         let mut drive = Drive::new(&settings);
@@ -73,7 +81,7 @@ fn sound_devices_break_no_promise() {
         go_on(&mut session, left, last);
         session.finish().unwrap_or_else(|error| panic!("seed {seed}: {error}"));
     }
-    assert!(cuts > 40 && lost > 40, "{cuts} cuts lost {lost} units");
+    assert!(cuts > 80 && lost > 10, "{cuts} cuts lost {lost} units");
 }
 
 /// A device of some dies with a page a unit, of which writes and reads take known times.
@@ -249,12 +257,19 @@ fn planted_faults_break_promises_and_sound_devices_do_not() {
     let buffer = ["buffer.bytes=131072"];
     let kept = ["buffer.bytes=131072", "buffer.volatile=false", "power.plp=capacitor"];
     let cells = ["nand.bits_per_cell=2", "geometry.channels=1"];
-    let pairs: [(&[&str], &[&str], &[&str]); 5] = [
+    let fresh = ["power.checkpoint_mib=1"];
+    let pairs: [(&[&str], &[&str], &[&str]); 11] = [
         (&buffer, &["power.journal_entries=32"], &["power.journal_entries=0"]),
         (&[], &["power.journal_entries=32"], &["power.journal_entries=32", "power.oob_scan=false"]),
         (&[], &["power.journal_entries=32"], &["power.checkpoint_mib=1", "power.oob_scan=false"]),
         (&kept, &["power.capacitor_uj=0"], &["power.capacitor_uj=1"]),
         (&cells, &["power.paired_pages=false"], &["power.paired_pages=true"]),
+        (&cells, &["power.paired_pages=false"], &["power.fault=bit_corruption"]),
+        (&[], &[], &["power.fault=shorn_writes"]),
+        (&buffer, &[], &["power.fault=unserialisable"]),
+        (&fresh, &[], &["power.fault=metadata"]),
+        (&buffer, &[], &["power.fault=dead"]),
+        (&buffer, &[], &["power.fault=flush_ignored"]),
     ];
     for (base, sound, faulty) in pairs {
         let journal = ["power.journal_entries=32"];
@@ -263,6 +278,40 @@ fn planted_faults_break_promises_and_sound_devices_do_not() {
         let (some, how) = broken(&of(faulty), &requests, 40);
         assert_eq!(none, 0, "{base:?} {sound:?}");
         assert!(some > 0, "{base:?} {faulty:?}: {how:?}");
+    }
+}
+
+/// A program that is interrupted and counts as whole leaves the first 3/8 of its unit, and the rest
+/// as the write before left it. A device without the fault has none of it.
+#[test]
+fn a_shorn_write_is_there_in_part() {
+    let requests: Vec<Request> = spaced(3).into_iter().chain([write(60_000, 1)]).collect();
+    let cut = |keys: &[&str]| {
+        let settings = plain(&[&["geometry.channels=1"], keys].concat());
+        cut_at(&settings, &requests, Time::from_us(60_300), 1).1
+    };
+    assert_eq!(cut(&[]).lost, [], "the write was not answered");
+    let shorn = cut(&["power.fault=shorn_writes"]);
+    let [lost] = shorn.lost[..] else { panic!("{shorn:?}") };
+    assert_eq!((lost.request, lost.how, lost.promised), (Some(3), How::Shorn, true));
+    assert_eq!((lost.first_sector, lost.sectors), (8 + 3, 5));
+    assert_eq!((lost.version, lost.kept), (3, Some(1)), "the fourth change, and the second");
+    assert_eq!(shorn.held.iter().find(|held| held.unit == 1).unwrap().version, Some(3));
+}
+
+/// A fault that the device could not have is refused, with what it wants.
+#[test]
+fn faults_name_what_they_want() {
+    for (keys, wants) in [
+        (&["power.fault=dead"][..], "power.oob_scan"),
+        (&["power.oob_scan=true", "power.fault=dead"], "power.journal_entries"),
+        (&["power.oob_scan=true", "power.fault=metadata"], "power.checkpoint_mib"),
+        (&["power.journal_entries=8", "power.fault=shorn_writes"], "power.oob_scan"),
+        (&["power.oob_scan=true", "power.fault=bit_corruption"], "nand.bits_per_cell"),
+        (&["power.oob_scan=true", "power.fault=flush_ignored"], "buffer.bytes"),
+    ] {
+        let error = try_settings(&[&["map.store=resident"], keys].concat()).unwrap_err();
+        assert!(error.contains("power.fault") && error.contains(wants), "{keys:?}: {error}");
     }
 }
 

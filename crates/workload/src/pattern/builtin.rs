@@ -40,6 +40,7 @@ const READS: PatternKeys = PatternKeys {
     read_percent: Ppm::ALL,
     trim_percent: Ppm::ZERO,
     flush_every: 0,
+    fua_every: 0,
     sequential_percent: Ppm::ZERO,
     size_kib: Sectors::from_sectors(SMALL),
     max_size_kib: Sectors::ZERO,

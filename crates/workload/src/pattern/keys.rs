@@ -147,6 +147,11 @@ keys! {
             kind: Kind::count("writes", 0, 1_000_000_000_000), source: DEVICE_BENCHMARK,
             flip: "3", with: FEW_MIXED,
         },
+        /// Every so many writes one asks that it is kept when it is answered (FUA). 0: none does.
+        fua_every: u64 = 0 => {
+            kind: Kind::count("writes", 0, 1_000_000_000_000), source: DEVICE_BENCHMARK,
+            flip: "3", with: FEW_MIXED,
+        },
         /// Share of the requests that start at the first place behind the request before, whatever
         /// its operation. The others follow access.
         sequential_percent: Ppm = Ppm::ZERO => {

@@ -18,7 +18,7 @@ pub(crate) mod self_similar;
 mod sizes;
 mod zipf;
 
-use flashyard_core::request::{Request, RequestOp};
+use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
 
 pub use self::builtin::{BUILT_IN_PATTERNS, BuiltInPattern};
@@ -101,7 +101,8 @@ impl RequestSource for Pattern {
             self.sectors_left = self.sectors_left.saturating_sub(sectors.into());
             (self.places.draw(u64::from(sectors)), sectors)
         };
-        Ok(Some(Request::new(op, first_sector, sectors).at(Time::from_ns(arrival))))
+        let flags = self.ops.flags(op);
+        Ok(Some(Request::new(op, first_sector, sectors).at(Time::from_ns(arrival)).with(flags)))
     }
 
     fn stats(&self) -> SourceStats {
@@ -126,6 +127,9 @@ struct Ops {
     flush_every: u64,
     /// Writes since the last flush.
     writes: u64,
+    fua_every: u64,
+    /// Writes since the last one with FUA.
+    plain: u64,
     random: SplitMix64,
 }
 
@@ -140,8 +144,9 @@ impl Ops {
                     .to_owned(),
             });
         }
-        let (read_below, flush_every) = (keys.read_percent, keys.flush_every);
-        Ok(Self { read_below: read_below.ppm(), trim_below, flush_every, writes: 0, random })
+        let (flush_every, fua_every) = (keys.flush_every, keys.fua_every);
+        let read_below = keys.read_percent.ppm();
+        Ok(Self { read_below, trim_below, flush_every, writes: 0, fua_every, plain: 0, random })
     }
 
     fn draw(&mut self) -> RequestOp {
@@ -158,6 +163,19 @@ impl Ops {
             self.writes += 1;
             RequestOp::Write
         }
+    }
+
+    /// The flags of the request that was drawn.
+    fn flags(&mut self, op: RequestOp) -> Flags {
+        if self.fua_every == 0 || op != RequestOp::Write {
+            return Flags::NONE;
+        }
+        self.plain += 1;
+        if self.plain < self.fua_every {
+            return Flags::NONE;
+        }
+        self.plain = 0;
+        Flags::FUA
     }
 }
 

@@ -125,6 +125,25 @@ fn a_flush_follows_every_so_many_writes() {
     assert!(others.len() < 4_600 && others[..] == plain[..others.len()]);
 }
 
+/// Every so many writes one has FUA; the requests are those of the pattern without.
+#[test]
+fn fua_is_asked_every_so_many_writes() {
+    let keys = PatternKeys { read_percent: Ppm::from_percent(50), fua_every: 4, ..keys(5_000) };
+    let found = requests(&keys, 1, 1 << 20);
+    let plain = requests(&PatternKeys { fua_every: 0, ..keys }, 1, 1 << 20);
+    let mut writes = 0;
+    for (found, plain) in found.iter().zip(&plain) {
+        writes += u64::from(found.op == RequestOp::Write);
+        let asks = found.op == RequestOp::Write && writes % 4 == 0;
+        assert_eq!((found.flags.has(Flags::FUA), plain.flags), (asks, Flags::NONE));
+        let all = |request: &Request| {
+            (request.op, request.arrival, request.first_sector, request.sectors)
+        };
+        assert_eq!(all(found), all(plain));
+    }
+    assert!(writes > 2_000);
+}
+
 #[test]
 fn sizes_are_uniform_over_their_steps() {
     let keys = PatternKeys {
