@@ -27,6 +27,7 @@ mod restart;
 mod saving;
 mod slc;
 mod study;
+pub mod zns;
 
 use crate::config::Settings;
 use crate::handle::SetId;

@@ -1,0 +1,3 @@
+//! Zones.
+
+pub mod zone;
