@@ -30,5 +30,5 @@ pub use policies::{
 };
 pub use types::{
     FY_NEVER, FY_NO_PLACEMENT, FY_PARTS, FyCompletion, FyCut, FyFigures, FyHostOp, FyHostRequest,
-    FyHow, FyLost, FyOptions, FyStatus,
+    FyHow, FyLost, FyOptions, FyStatus, FyZone, FyZoneState,
 };

@@ -2,6 +2,7 @@
 
 pub use super::placed::HandleReport;
 pub use super::streams::StreamReport;
+pub use crate::zones::ZonesReport;
 use super::{PhaseReport, Utilisation};
 use crate::metrics::drift::Third;
 use crate::metrics::histogram::Histogram;
@@ -52,6 +53,9 @@ pub struct Report {
     /// By placement handle, where there are several; behind them what data of several share.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placement: Option<Vec<HandleReport>>,
+    /// Zones, where there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zones: Option<ZonesReport>,
     /// Energy.
     pub energy_pj: EnergyReport,
     /// Power.

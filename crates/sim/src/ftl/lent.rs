@@ -41,6 +41,8 @@ pub(crate) enum Eraser {
     Merge,
     /// The host, whose change has this number.
     Host(u64),
+    /// A reset of a zone.
+    Zone,
 }
 
 /// A unit that has been copied.

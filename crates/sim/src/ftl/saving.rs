@@ -11,6 +11,9 @@ impl Base {
         if let Some(cache) = &self.cache {
             cache.save(to);
         }
+        if let Some(zones) = &self.zones {
+            zones.save(to);
+        }
     }
 
     /// Restores what [`Self::save_map`] saved.
@@ -18,6 +21,9 @@ impl Base {
         self.free_at_start.load(from)?;
         self.map.load(from)?;
         self.map.blocks.restored();
+        if let Some(zones) = &mut self.zones {
+            zones.load(from)?;
+        }
         match &mut self.cache {
             Some(cache) => cache.load(from),
             None => Ok(()),

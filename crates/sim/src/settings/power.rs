@@ -17,7 +17,7 @@ pub(super) fn check(keys: &DeviceKeys, unit_bytes: u64, fail: &mut impl FnMut(St
         }
     };
     refuse(
-        keys.plans() || keys.is_raw(),
+        keys.plans() || keys.is_raw() || keys.is_zoned(),
         "power: only a page map recovers; set ftl.scheme = \"page\", or leave the section out"
             .to_string(),
     );

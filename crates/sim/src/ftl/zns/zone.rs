@@ -6,69 +6,8 @@
 //! that has been open for the longest time is closed for another one.
 
 use crate::saved::saved;
-use flashyard_core::choice;
+use crate::zones::{ZoneError, ZoneState, ZoneView};
 use flashyard_core::request::ZoneAction;
-
-choice! {
-    /// The state of a zone.
-    pub enum ZoneState {
-        /// Nothing is written.
-        Empty = "empty",
-        /// A write or an append has opened it.
-        ImplicitlyOpen = "implicitly_open",
-        /// The host has opened it.
-        ExplicitlyOpen = "explicitly_open",
-        /// Written in part, or opened before, and not open.
-        Closed = "closed",
-        /// Nothing more can be written.
-        Full = "full",
-        /// It can be read and nothing else.
-        ReadOnly = "read_only",
-        /// Its contents are lost.
-        Offline = "offline",
-    }
-}
-
-impl ZoneState {
-    /// Whether it takes one of the open resources.
-    pub const fn is_open(self) -> bool {
-        matches!(self, Self::ImplicitlyOpen | Self::ExplicitlyOpen)
-    }
-
-    /// Whether it takes one of the active resources.
-    pub const fn is_active(self) -> bool {
-        self.is_open() || matches!(self, Self::Closed)
-    }
-}
-
-choice! {
-    /// Why a request to a device with zones had no effect: the status of its completion.
-    pub enum ZoneError {
-        /// It reaches past the writable part of its zone (status B8h).
-        Boundary = "zone_boundary_error",
-        /// A write into a full zone (B9h).
-        Full = "zone_is_full",
-        /// A write into a zone that can only be read (BAh).
-        ReadOnly = "zone_is_read_only",
-        /// A read or write of a zone whose contents are lost (BBh).
-        Offline = "zone_is_offline",
-        /// A write elsewhere than at the write pointer (BCh).
-        InvalidWrite = "zone_invalid_write",
-        /// No zone more may be active (BDh).
-        TooManyActive = "too_many_active_zones",
-        /// No zone more may be open (BEh).
-        TooManyOpen = "too_many_open_zones",
-        /// The state of the zone does not allow the action (BFh).
-        InvalidTransition = "invalid_zone_state_transition",
-        /// It is not of whole logical blocks, or does not begin where a zone does (02h).
-        InvalidField = "invalid_field",
-    }
-}
-
-impl ZoneError {
-    /// How many there are.
-    pub const COUNT: usize = Self::WORDS.len();
-}
 
 /// A zone.
 #[derive(Clone, Copy, Debug, Default)]
@@ -83,30 +22,18 @@ struct Zone {
 
 saved!(Zone { state, finished, written });
 
-/// What a zone is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ZoneView {
-    /// Its state.
-    pub state: ZoneState,
-    /// Units written, from its first one on: the write pointer. Of a full zone all that the host
-    /// has written.
-    pub written: u32,
-    /// Whether the host has finished it.
-    pub finished: bool,
-}
-
 /// How many zones may be open and active; [`u32::MAX`] is no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub(super) struct Limits {
     /// Zones that are open at once.
-    pub open: u32,
+    pub(super) open: u32,
     /// Zones that are open or closed at once.
-    pub active: u32,
+    pub(super) active: u32,
 }
 
 /// All zones of a device.
 #[derive(Clone, Debug)]
-pub struct Zones {
+pub(super) struct Zones {
     zones: Vec<Zone>,
     /// Units that can be written of each zone.
     capacity: u32,
@@ -119,11 +46,11 @@ pub struct Zones {
     evicted: u64,
 }
 
-saved!(Zones { open, active, evicted } lists { zones } skip { capacity, limits });
+saved!(Zones { active, evicted } lists { zones, open } skip { capacity, limits });
 
 impl Zones {
     /// Empty zones of so many units.
-    pub fn new(count: u32, capacity: u32, limits: Limits) -> Self {
+    pub(super) fn new(count: u32, capacity: u32, limits: Limits) -> Self {
         Self {
             zones: vec![Zone::default(); count as usize],
             capacity,
@@ -134,29 +61,24 @@ impl Zones {
         }
     }
 
-    /// How many zones there are.
-    pub fn count(&self) -> u32 {
-        u32::try_from(self.zones.len()).expect("they were counted")
-    }
-
     /// A zone.
-    pub fn view(&self, zone: u32) -> ZoneView {
+    pub(super) fn view(&self, zone: u32) -> ZoneView {
         let Zone { written, finished, .. } = self.zones[zone as usize];
         ZoneView { state: self.state(zone), written, finished }
     }
 
     /// How many zones are open, and how many are open or closed.
-    pub fn in_use(&self) -> (u32, u32) {
+    pub(super) fn in_use(&self) -> (u32, u32) {
         (u32::try_from(self.open.len()).expect("of the zones"), self.active)
     }
 
     /// How many zones the device has closed to open another one.
-    pub const fn evicted(&self) -> u64 {
+    pub(super) const fn evicted(&self) -> u64 {
         self.evicted
     }
 
     /// Writes units of a zone from `first` on, counted inside the zone.
-    pub fn write(&mut self, zone: u32, first: u32, units: u32) -> Result<(), ZoneError> {
+    pub(super) fn write(&mut self, zone: u32, first: u32, units: u32) -> Result<(), ZoneError> {
         self.writable(zone, first, units)?;
         if first != self.zones[zone as usize].written {
             return Err(ZoneError::InvalidWrite);
@@ -165,7 +87,7 @@ impl Zones {
     }
 
     /// Writes units at the write pointer. Returns where that was, counted inside the zone.
-    pub fn append(&mut self, zone: u32, units: u32) -> Result<u32, ZoneError> {
+    pub(super) fn append(&mut self, zone: u32, units: u32) -> Result<u32, ZoneError> {
         let first = self.zones[zone as usize].written;
         self.writable(zone, first, units)?;
         self.advance(zone, units)?;
@@ -173,12 +95,12 @@ impl Zones {
     }
 
     /// Whether the state of a zone lets units be read.
-    pub fn read(&self, zone: u32) -> Result<(), ZoneError> {
+    pub(super) fn read(&self, zone: u32) -> Result<(), ZoneError> {
         if self.state(zone) == ZoneState::Offline { Err(ZoneError::Offline) } else { Ok(()) }
     }
 
     /// Does something to a zone as a whole. What is so already is no error.
-    pub fn act(&mut self, zone: u32, action: ZoneAction) -> Result<(), ZoneError> {
+    pub(super) fn act(&mut self, zone: u32, action: ZoneAction) -> Result<(), ZoneError> {
         let state = self.state(zone);
         if matches!(state, ZoneState::ReadOnly | ZoneState::Offline) {
             return Err(ZoneError::InvalidTransition);
@@ -208,13 +130,13 @@ impl Zones {
     }
 
     /// A zone has failed: it can be read, or not even that.
-    pub fn fail(&mut self, zone: u32, readable: bool) {
+    pub(super) fn fail(&mut self, zone: u32, readable: bool) {
         self.enter(zone, if readable { ZoneState::ReadOnly } else { ZoneState::Offline });
     }
 
     /// The first zones are full, as a host leaves them that has written all of them; a zone behind
     /// these has `rest` units and is closed. For a device that nothing else was done to.
-    pub fn fill(&mut self, full: u32, rest: u32) {
+    pub(super) fn fill(&mut self, full: u32, rest: u32) {
         for zone in 0..full {
             self.zones[zone as usize].written = self.capacity;
             self.enter(zone, ZoneState::Full);
