@@ -43,8 +43,10 @@ struct Act {
     /// The zones, one behind the other, and what each was before.
     first: u32,
     before: Vec<ZoneView>,
-    /// The set that the request waits with, and the gate that it waits for, when it has begun.
-    sets: Option<(SetId, SetId)>,
+    /// The set that the request waits with, when it has begun, and the gate that it waits for,
+    /// until that opens.
+    set: Option<SetId>,
+    gate: Option<SetId>,
     /// Programs of padding under way.
     pads: u32,
     charge: Charge,
@@ -188,14 +190,14 @@ impl Zoned {
         }
         self.counts.acted(action, before.len() as u64);
         if !before.is_empty() {
-            self.acts.push(Act { order, action, first, before, sets: None, pads: 0, charge: None });
+            self.acts.push(Act { order, action, first, before, set: None, gate: None, pads: 0, charge: None });
         }
         Ok(Started::As(*request, Lpn::new(0), 0))
     }
 
     /// Whether a request is an action that has not begun.
     pub(crate) fn acts(&self, order: u64) -> bool {
-        self.acts.iter().any(|act| act.order == order && act.sets.is_none())
+        self.acts.iter().any(|act| act.order == order && act.set.is_none())
     }
 
     /// The units of an action that has not begun and waits until what was written before has come
@@ -219,7 +221,7 @@ impl Zoned {
 
     /// Whether a zone with some of these units is being finished.
     pub(crate) fn is_finishing(&self, units: &Range<Lpn>) -> bool {
-        let begun = |act: &&Act| act.fills() && act.sets.is_some();
+        let begun = |act: &&Act| act.fills() && act.set.is_some();
         let mut finished = self.acts.iter().filter(begun);
         finished.any(|act| units.contains(&Lpn::new(act.first * self.shape.size)))
     }
@@ -249,7 +251,7 @@ impl Zoned {
         let gate = lent.own_set(charge, OwnCause::Zone, OwnWork::Gate, &stages);
         lent.wait(set, gate, 0, EdgeKind::Order);
         let act = &mut self.acts[at];
-        (act.sets, act.charge) = (Some((set, gate)), charge);
+        (act.set, act.gate, act.charge) = (Some(set), Some(gate), charge);
         let (first, count, action) = (act.first, narrow(act.before.len() as u64), act.action);
         match action {
             ZoneAction::Reset => {
@@ -297,7 +299,7 @@ impl Zoned {
         act.pads += 1;
         let (work, stages) = (OwnWork::Pad { zone }, [(Stage::PadProgram, plane)]);
         let pad = lent.own_set(act.charge, OwnCause::Zone, work, &stages);
-        let (set, _) = act.sets.expect("it has begun");
+        let set = act.set.expect("it has begun");
         lent.wait(set, pad, 0, EdgeKind::Order);
         lent.go_on(pad);
     }
@@ -403,7 +405,7 @@ impl Placement for Zoned {
         let (zone, plane) = (lent.sets[set].padded_zone(), lent.sets.plane(set));
         self.counts.padded_units += u64::from(lent.base.geometry.program_units());
         let pads = |act: &Act| act.fills() && act.first == zone;
-        let at = self.acts.iter().position(|act| pads(act) && act.sets.is_some());
+        let at = self.acts.iter().position(|act| pads(act) && act.set.is_some());
         let at = at.expect("a zone is finished");
         self.acts[at].pads -= 1;
         self.pad(at, plane, lent);
@@ -423,8 +425,9 @@ impl Placement for Zoned {
 
     /// The time of an action is over and, of a finish, what was written before is on flash.
     fn gate_opens(&mut self, gate: SetId, lent: &mut Lent<'_>) {
-        let is_it = |act: &Act| act.sets.is_some_and(|(_, own)| own == gate);
-        let at = self.acts.iter().position(is_it).expect("an action has this gate");
+        let at = self.acts.iter().position(|act| act.gate == Some(gate));
+        let at = at.expect("an action has this gate");
+        self.acts[at].gate = None;
         if self.acts[at].fills() {
             let zones = lent.base.zones.as_ref().expect("there are zones");
             let planes = zones.planes_of(self.acts[at].first).to_vec();
