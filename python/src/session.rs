@@ -319,11 +319,7 @@ impl Session {
     }
 
     /// A zone by its number: first byte, bytes that can be written, write pointer, state.
-    fn zone(
-        &self,
-        py: Python<'_>,
-        number: u32,
-    ) -> PyResult<Option<(u64, u64, u64, &'static str)>> {
+    fn zone(&self, py: Python<'_>, number: u32) -> PyResult<Option<(u64, u64, u64, &'static str)>> {
         self.with(py, |session| {
             Ok(session.zone(number).map(|zone| {
                 let [offset, capacity, pointer] =

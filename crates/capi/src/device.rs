@@ -288,7 +288,11 @@ pub unsafe extern "C" fn fy_submit(
 ///
 /// `device` is one that is open; `zone` may be written.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fy_zone(device: *mut FyDevice, number: u32, zone: *mut FyZone) -> FyStatus {
+pub unsafe extern "C" fn fy_zone(
+    device: *mut FyDevice,
+    number: u32,
+    zone: *mut FyZone,
+) -> FyStatus {
     let found = |device: &mut FyDevice| {
         let none = || (FyStatus::Range, format!("there is no zone {number}"));
         device.session()?.zone(number).ok_or_else(none)

@@ -1,5 +1,6 @@
 //! Zones as the host sees them: states, errors, what has been done to them.
 
+use crate::saved::saved;
 use flashyard_core::choice;
 use flashyard_core::request::ZoneAction;
 use serde::Serialize;
@@ -131,6 +132,17 @@ pub(crate) struct ZoneCounts {
     pub(crate) padded_units: u64,
     pub(crate) errors: [u64; ZoneError::COUNT],
 }
+
+saved!(ZoneCounts {
+    zones,
+    open,
+    active,
+    appends,
+    actions,
+    closed_for_others,
+    padded_units,
+    errors,
+});
 
 impl ZoneCounts {
     /// So many zones had this done to them.

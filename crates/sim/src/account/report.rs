@@ -2,13 +2,13 @@
 
 pub use super::placed::HandleReport;
 pub use super::streams::StreamReport;
-pub use crate::zones::ZonesReport;
 use super::{PhaseReport, Utilisation};
 use crate::metrics::drift::Third;
 use crate::metrics::histogram::Histogram;
 use crate::metrics::meter::MeterReport;
 use crate::metrics::parts::Parts;
 use crate::metrics::series::SeriesReport;
+pub use crate::zones::ZonesReport;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -324,12 +324,7 @@ impl Account {
     /// A request is another one since it was started on a device with zones: one without pages has
     /// no effect, or is an action.
     #[cold]
-    pub(crate) fn restated(
-        &mut self,
-        order: u64,
-        request: &Request,
-        (first, pages): (Lpn, u32),
-    ) {
+    pub(crate) fn restated(&mut self, order: u64, request: &Request, (first, pages): (Lpn, u32)) {
         if let Some(checker) = self.checker() {
             checker.restated(order, request, first, pages);
         }

@@ -31,9 +31,9 @@ mod zns;
 
 use crate::config::Settings;
 use crate::handle::SetId;
+use crate::parts::blocks::Frontier;
 use crate::parts::layer::MergeCounts;
 use crate::saved::{Reader, RestoreError, Writer};
-use crate::parts::blocks::Frontier;
 use crate::sets::{Sets, Stage};
 use base::Base;
 use flashyard_core::command::Op;
@@ -53,9 +53,9 @@ pub(crate) use plan::Plan;
 use planned::Planned;
 use planned::queue::merges;
 use raw::Raw;
-pub(crate) use zns::{Started, ZoneBlocks, Zoned, live_changes};
 pub(crate) use restart::Recovered;
 use std::ops::{Deref, DerefMut};
+pub(crate) use zns::{Started, ZoneBlocks, Zoned, live_changes};
 
 /// Who chooses the pages of writes.
 #[derive(Clone, Debug)]

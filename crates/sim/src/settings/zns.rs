@@ -158,5 +158,10 @@ fn check_buffer(
     let allocates = buffer.read_allocate != ReadAllocate::Never;
     refuse(allocates, "buffer.read_allocate", gathers, "set buffer.read_allocate = \"never\"");
     let initial = buffer.initial == InitialBuffer::Dirty;
-    refuse(initial, "buffer.initial", "starts with an empty buffer", "set buffer.initial = \"empty\"");
+    refuse(
+        initial,
+        "buffer.initial",
+        "starts with an empty buffer",
+        "set buffer.initial = \"empty\"",
+    );
 }

@@ -257,7 +257,13 @@ impl Model {
         }
     }
 
-    fn acts(&mut self, request: &Request, zone: usize, page: u64, pages: u64) -> Result<(), ZoneError> {
+    fn acts(
+        &mut self,
+        request: &Request,
+        zone: usize,
+        page: u64,
+        pages: u64,
+    ) -> Result<(), ZoneError> {
         let state = self.zones[zone].0;
         let wrong = Err(ZoneError::InvalidTransition);
         match request.zone_action() {
@@ -334,7 +340,10 @@ fn device(random: &mut Random) -> Settings {
         add("ftl.over_provisioning_percent", random.pick(&[1, 10, 40]));
         let active = random.below(4);
         add("ftl.zns.max_active", active);
-        add("ftl.zns.max_open", if active == 0 { random.below(3) } else { random.below(active + 1) });
+        add(
+            "ftl.zns.max_open",
+            if active == 0 { random.below(3) } else { random.below(active + 1) },
+        );
         // More than one core leave the order.
         add("firmware.cores", random.below(2));
         add("firmware.write_ns", 5_000);

@@ -70,9 +70,9 @@ pub(crate) struct Zoned {
     /// Erases under way, by plane.
     erasers: Vec<(PlaneId, SetId)>,
     outcomes: Outcomes,
+    /// What was done to zones in measured phases and the current one, and that when it began.
     counts: ZoneCounts,
-    /// Zones that were closed for others before the first phase that is measured.
-    evicted_before: u64,
+    before: ZoneCounts,
 }
 
 /// What becomes of a request that is started.
@@ -97,7 +97,7 @@ impl Zoned {
             erasers: Vec::new(),
             outcomes: Outcomes::default(),
             counts: ZoneCounts::default(),
-            evicted_before: 0,
+            before: ZoneCounts::default(),
         })
     }
 
@@ -112,15 +112,13 @@ impl Zoned {
             RequestOp::Read => {
                 let last = zone(first + sectors.max(1) - 1);
                 let read = (zone(first)..=last).try_for_each(|zone| self.zones.read(zone));
-                if read.is_ok() {
-                    return Started::AsItIs;
-                }
                 read.map(|()| Started::AsItIs)
             }
             RequestOp::Write if sectors == 0 => Err(ZoneError::InvalidField),
             RequestOp::Write => self.write(request, zone(first)),
             RequestOp::Trim => self.start_trim(request, order, zone(first)),
         };
+        self.counts.closed_for_others += self.zones.take_evicted();
         let done = done.map_err(|error| {
             self.counts.failed(error);
             self.outcomes.add(order, Outcome::Failed(error));
@@ -190,7 +188,16 @@ impl Zoned {
         }
         self.counts.acted(action, before.len() as u64);
         if !before.is_empty() {
-            self.acts.push(Act { order, action, first, before, set: None, gate: None, pads: 0, charge: None });
+            self.acts.push(Act {
+                order,
+                action,
+                first,
+                before,
+                set: None,
+                gate: None,
+                pads: 0,
+                charge: None,
+            });
         }
         Ok(Started::As(*request, Lpn::new(0), 0))
     }
@@ -327,9 +334,8 @@ impl Zoned {
     /// What was done to zones in measured phases, and how many are open and active.
     pub(crate) fn counts(&self) -> ZoneCounts {
         let (open, active) = self.zones.in_use();
-        let closed_for_others = self.zones.evicted() - self.evicted_before;
         let zones = u64::from(self.shape.count);
-        ZoneCounts { zones, open: open.into(), active: active.into(), closed_for_others, ..self.counts }
+        ZoneCounts { zones, open: open.into(), active: active.into(), ..self.counts }
     }
 
     /// A zone fails: it can be read, or not even that. Returns whether there is one of this number.
@@ -418,8 +424,7 @@ impl Placement for Zoned {
         self.erasers.retain(|(_, eraser)| *eraser != set);
         lent.base.zones.as_mut().expect("there are zones").erased(block);
         lent.base.map.blocks.erased(block);
-        let erased =
-            Erased { block, worn_out: false, no_room: false, by: Eraser::Zone, row: None };
+        let erased = Erased { block, worn_out: false, no_room: false, by: Eraser::Zone, row: None };
         lent.todo.push(Todo::Erased(set, erased));
     }
 
@@ -454,18 +459,22 @@ impl Placement for Zoned {
         base.commit_write(set, sets)
     }
 
+    fn begin_phase(&mut self, base: &mut Base) {
+        base.begin_phase();
+        self.before = self.counts;
+    }
+
     fn leave_out(&mut self) {
-        self.counts = ZoneCounts::default();
-        self.evicted_before = self.zones.evicted();
+        self.counts = self.before;
     }
 
     fn save_planes(&self, to: &mut Writer<'_>) {
         self.zones.save(to);
+        self.counts.save(to);
     }
 
     fn load_planes(&mut self, from: &mut Reader<'_>, _: &mut Base) -> Result<(), RestoreError> {
         self.zones.load(from)?;
-        self.evicted_before = self.zones.evicted();
-        Ok(())
+        self.counts.load(from)
     }
 }

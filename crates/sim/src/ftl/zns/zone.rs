@@ -42,11 +42,11 @@ pub(super) struct Zones {
     open: Vec<u32>,
     /// How many zones are open or closed.
     active: u32,
-    /// How many zones were closed to open another one.
+    /// How many zones were closed to open others, and nobody has asked for it.
     evicted: u64,
 }
 
-saved!(Zones { active, evicted } lists { zones, open } skip { capacity, limits });
+saved!(Zones { active } lists { zones, open } skip { capacity, limits, evicted });
 
 impl Zones {
     /// Empty zones of so many units.
@@ -72,9 +72,9 @@ impl Zones {
         (u32::try_from(self.open.len()).expect("of the zones"), self.active)
     }
 
-    /// How many zones the device has closed to open another one.
-    pub(super) const fn evicted(&self) -> u64 {
-        self.evicted
+    /// How many zones the device has closed to open others since it was last asked.
+    pub(super) const fn take_evicted(&mut self) -> u64 {
+        std::mem::replace(&mut self.evicted, 0)
     }
 
     /// Writes units of a zone from `first` on, counted inside the zone.

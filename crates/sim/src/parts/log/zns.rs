@@ -50,33 +50,33 @@ keys! {
         /// Time that a core of the firmware takes for an append more than for a write.
         append_ns: u64 = 0 => {
             kind: Kind::count("ns", 0, 1_000_000_000), source: NO_TIME,
-            flip: "5000", with: &["@zoned", "firmware.cores=1", "pattern.append=true"],
+            flip: "5000", with: &["@zoned", "firmware.cores=1"],
         },
         /// Time of an open or a close of a zone.
         manage_us: Span = Span::ZERO => {
             kind: Kind::micros(0, 1_000_000_000), source: NO_TIME,
-            flip: "11", with: &["@zoned", "@zone-actions"],
+            flip: "11", with: &["@zoned"],
         },
         /// Time of a reset of an empty zone.
         reset_us: Span = Span::ZERO => {
             kind: Kind::micros(0, 1_000_000_000_000), source: NO_TIME,
-            flip: "1500", with: &["@zoned", "@zone-actions"],
+            flip: "1500", with: &["@zoned"],
         },
         /// Time that a reset takes for each mapping unit that the host has written.
         reset_unit_ns: u64 = 0 => {
             kind: Kind::count("ns", 0, 1_000_000_000), source: NO_TIME,
-            flip: "5000", with: &["@zoned", "@zone-actions"],
+            flip: "5000", with: &["@zoned"],
         },
         /// Time that a reset of a zone with more than one written unit takes more while the zone is
         /// not full.
         reset_unfinished_us: Span = Span::ZERO => {
             kind: Kind::micros(0, 1_000_000_000_000), source: NO_TIME,
-            flip: "2800", with: &["@zoned", "@zone-actions"],
+            flip: "2800", with: &["@zoned"],
         },
         /// Time that a finish takes beside the programs of padding.
         finish_us: Span = Span::ZERO => {
             kind: Kind::micros(0, 1_000_000_000_000), source: NO_TIME,
-            flip: "2600", with: &["@zoned", "@zone-actions"],
+            flip: "2600", with: &["@zoned"],
         },
     }
 }

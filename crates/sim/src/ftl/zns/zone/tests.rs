@@ -197,7 +197,7 @@ fn random_sequences_agree_with_the_tables() {
             let opened = model.count(&[ImplicitlyOpen, ExplicitlyOpen]);
             let used = (opened, opened + model.count(&[Closed]));
             assert_eq!(zones.in_use(), (used.0 as u32, used.1 as u32));
-            assert_eq!(zones.evicted(), model.closed_for_others);
+            assert_eq!(zones.take_evicted(), std::mem::take(&mut model.closed_for_others));
         }
     }
     // Every error but those of fields, which are not the zones' own, and every state has come.
