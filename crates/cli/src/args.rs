@@ -468,9 +468,9 @@ pub(crate) struct ReproduceArgs {
     /// (flash translation layers, Park et al., 2011), ros (a PRAM buffer that is read while it is
     /// written), cache-aware (host scheduling that knows the buffer and idle dies, Bang et al.,
     /// 2013), framework (bus requests of a channel and fair queueing, Kim, Lee and Min), drives
-    /// (four flash drives and a disk, Park et al., 2011), zns (a drive with zones, Doekemeijer et
-    /// al., 2023), crossings (combinations of buffers, map caches and command policies), all of
-    /// these, or an experiment file (docs/STUDIES.md).
+    /// (four flash drives and a disk, Park et al., 2011), zns (a drive with zones), crossings
+    /// (combinations of buffers, map caches and command policies), all of these, or an experiment
+    /// file (docs/STUDIES.md).
     #[arg(value_parser = study)]
     pub(crate) study: String,
     /// A directory with recorded traces. Without it, drs and crossings run generated workloads
