@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 from . import _core
 from ._columns import columns_of
 from ._keys import MOST, whole, whole_or_none
 from ._run import DeviceLike, Result, _as_device
+
+
+class Zone(NamedTuple):
+    """A zone of a device: bytes, and the state as a word, such as ``"implicitly_open"``."""
+
+    offset: int
+    capacity: int
+    write_pointer: int
+    state: str
 
 
 class Session:
@@ -73,7 +82,9 @@ class Session:
         placement
             A hint where its data go, 0 to 65,535: writes of one hint share blocks.
         flags
-            1 forces unit access, 2 flushes before the request, 4 writes zeroes (of a trim).
+            1 forces unit access, 2 flushes before the request, 4 writes zeroes (of a trim). On a
+            device with zones, 8 of a write appends to the zone that begins at ``offset``, and of a
+            trim of no bytes 16 resets that zone, 32 finishes, 64 opens, 128 closes it.
 
         Raises
         ------
@@ -103,6 +114,13 @@ class Session:
         if columns:
             raise TypeError(f"requests have no column {next(iter(columns))}")
         return self._core.submit_all(_core.Requests(**columns_of(table, given)))
+
+    def zone(self, number: int) -> Optional[Zone]:
+        """A zone by its number, as the requests that the device has started have left it; ``None``
+        where there is no such zone.
+        """
+        found = self._core.zone(number)
+        return None if found is None else Zone(*found)
 
     def next_event(self) -> Optional[int]:
         """A time before which no request is over; ``None`` where nothing is pending.

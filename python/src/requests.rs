@@ -97,6 +97,9 @@ fn operations(given: &Bound<'_, PyAny>) -> PyResult<Values<RequestOp>> {
     each(names, operation_of, "read, write, trim and flush")
 }
 
+/// The modifiers of a trim that ask for an action on a zone.
+const ZONE_ACTIONS: u64 = 16 | 32 | 64 | 128;
+
 /// A request from numbers as Python has them; `what` is what messages call it.
 pub(crate) fn request(
     what: &dyn Fn() -> String,
@@ -111,14 +114,16 @@ pub(crate) fn request(
     }
     let sectors = u32::try_from(nbytes / SECTOR)
         .map_err(|_| fail(format!("{nbytes} bytes: a request has less than 2 TiB")))?;
-    if sectors == 0 && op != RequestOp::Flush {
-        return Err(fail("it has no bytes; only a flush has none".to_string()));
+    let acts = op == RequestOp::Trim && flags & ZONE_ACTIONS != 0;
+    if sectors == 0 && op != RequestOp::Flush && !acts {
+        let text = "it has no bytes; only a flush and an action on a zone have none";
+        return Err(fail(text.to_string()));
     }
     let stream = u16::try_from(stream)
         .map_err(|_| fail(format!("stream {stream}: there are 0 to 65,535")))?;
     let flags = u8::try_from(flags).ok().and_then(Flags::from_bits);
     let flags = flags
-        .ok_or_else(|| fail("flags: there are 1 (FUA), 2 (preflush), 4 (zeroes)".to_string()))?;
+        .ok_or_else(|| fail("flags: there are 1 (FUA), 2 (preflush), 4 (zeroes) and, on zones, 8 (append), 16 (reset), 32 (finish), 64 (open), 128 (close)".to_string()))?;
     Ok(Request::new(op, offset / SECTOR, sectors)
         .at(Time::from_ns(at_ns))
         .of_stream(stream)

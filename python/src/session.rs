@@ -14,7 +14,7 @@ use flashyard_run::plan::Plan as Planned;
 use flashyard_run::table::{Cell, Field, Kind};
 use flashyard_sim::device::SimError;
 use flashyard_sim::metrics::parts::{Part, Parts};
-use flashyard_sim::session::{Completion as Over, Refused, Session as Simulated, Stop};
+use flashyard_sim::session::{Completion as Over, Outcome, Refused, Session as Simulated, Stop};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::num::NonZero;
@@ -71,6 +71,24 @@ impl Completion {
             }
         }
         Ok(parts)
+    }
+
+    /// Of an append to a zone the first byte that it has written.
+    #[getter]
+    const fn offset(&self) -> Option<u64> {
+        match self.0.outcome {
+            Outcome::Appended(sector) => Some(sector * 512),
+            Outcome::Done | Outcome::Failed(_) => None,
+        }
+    }
+
+    /// Why it had no effect on a device with zones, as `zone_is_full`.
+    #[getter]
+    const fn error(&self) -> Option<&'static str> {
+        match self.0.outcome {
+            Outcome::Failed(error) => Some(error.word()),
+            Outcome::Done | Outcome::Appended(_) => None,
+        }
     }
 
     fn __repr__(&self) -> String {
@@ -227,6 +245,7 @@ fn refused(refused: &Refused) -> PyErr {
         Refused::Range(_) => "range",
         Refused::Order { .. } => "order",
         Refused::Full => "full",
+        Refused::NoZones => "no_zones",
         Refused::Stream { .. } => "stream",
         Refused::Closed => "closed",
     };
@@ -296,6 +315,17 @@ impl Session {
                 }
             }
             Ok((first.unwrap_or(0), requests.len()))
+        })
+    }
+
+    /// A zone by its number: first byte, bytes that can be written, write pointer, state.
+    fn zone(&self, py: Python<'_>, number: u32) -> PyResult<Option<(u64, u64, u64, &'static str)>> {
+        self.with(py, |session| {
+            Ok(session.zone(number).map(|zone| {
+                let [offset, capacity, pointer] =
+                    [zone.first_sector, zone.capacity, zone.write_pointer].map(|of| of * 512);
+                (offset, capacity, pointer, zone.state.word())
+            }))
         })
     }
 

@@ -256,3 +256,27 @@ def test_a_number_that_cannot_be_is_named(given: dict[str, Any], says: str) -> N
     for advance in (session.advance, session.advance_to_completion, session.advance_table):
         with pytest.raises(fy.ConfigError, match="until_ns: -1 is not between"):
             advance(-1)
+
+
+def test_zones_have_addresses_and_errors() -> None:
+    session = fy.Session("zn540-zns")
+
+    def does(op: str, offset: int, nbytes: int, flags: int) -> fy.Completion:
+        session.submit(session.now_ns, op, offset, nbytes, flags=flags)
+        return session.advance_to_completion()[0]
+
+    zone = session.zone(1)
+    assert zone is not None and zone.state == "empty" and session.zone(904) is None
+    append = does("write", zone.offset, 8192, 8)
+    assert (append.offset, append.error) == (zone.offset, None)
+    assert does("write", zone.offset, 4096, 8).offset == zone.offset + 8192
+    wrong = does("write", zone.offset, 4096, 0)
+    assert (wrong.offset, wrong.error) == (None, "zone_invalid_write")
+    assert does("trim", zone.offset, 0, 32).error is None
+    assert does("write", zone.offset, 4096, 8).error == "zone_is_full"
+    full = session.zone(1)
+    assert full is not None and full.state == "full"
+    assert full.write_pointer == zone.offset + 12288
+    with pytest.raises(fy.Refused) as refused:
+        fy.Session("embedded-2x2").submit(0, "write", 0, 4096, flags=8)
+    assert refused.value.reason == "no_zones"

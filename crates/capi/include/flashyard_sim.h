@@ -89,6 +89,51 @@ typedef int32_t FyStatus;
 #endif // __cplusplus
 
 /**
+ * The state of a zone.
+ */
+enum FyZoneState
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /**
+     * Nothing is written.
+     */
+    FY_ZONE_STATE_EMPTY = 0,
+    /**
+     * A write or an append has opened it.
+     */
+    FY_ZONE_STATE_IMPLICITLY_OPEN = 1,
+    /**
+     * The host has opened it.
+     */
+    FY_ZONE_STATE_EXPLICITLY_OPEN = 2,
+    /**
+     * Written in part, or opened before, and not open.
+     */
+    FY_ZONE_STATE_CLOSED = 3,
+    /**
+     * Nothing more can be written.
+     */
+    FY_ZONE_STATE_FULL = 4,
+    /**
+     * It can be read and nothing else.
+     */
+    FY_ZONE_STATE_READ_ONLY = 5,
+    /**
+     * Its contents are lost.
+     */
+    FY_ZONE_STATE_OFFLINE = 6,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum FyZoneState FyZoneState;
+#else
+typedef uint32_t FyZoneState;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
  * What the host asks for.
  */
 enum FyHostOp
@@ -405,7 +450,9 @@ typedef struct {
     uint32_t op;
     /**
      * 1: it is over when its data are on the flash (FUA). 2: a flush goes before it. 4: what it
-     * trims reads as zeros from then on.
+     * trims reads as zeros from then on. On a device with zones, 8 of a write: an append to the
+     * zone that begins at the offset; of a trim of no bytes: 16 resets that zone, 32 finishes, 64
+     * opens, 128 closes it.
      */
     uint32_t flags;
     /**
@@ -423,6 +470,32 @@ typedef struct {
 } FyHostRequest;
 
 /**
+ * A zone.
+ */
+typedef struct {
+    /**
+     * Its first byte.
+     */
+    uint64_t offset;
+    /**
+     * Bytes of it that can be written.
+     */
+    uint64_t capacity;
+    /**
+     * Its write pointer. Of a full zone the first byte that the host has not written.
+     */
+    uint64_t write_pointer;
+    /**
+     * Its state.
+     */
+    FyZoneState state;
+    /**
+     * 0.
+     */
+    uint32_t reserved;
+} FyZone;
+
+/**
  * A request that is over.
  */
 typedef struct {
@@ -438,6 +511,19 @@ typedef struct {
      * What its time went to, in nanoseconds, by part; `fy_part_name` names the parts.
      */
     uint64_t parts_ns[FY_PARTS];
+    /**
+     * Of an append to a zone the first byte that it has written; 0 of any other request.
+     */
+    uint64_t offset;
+    /**
+     * 0, or why a request to a device with zones had no effect: status code type and status code
+     * of NVM Express, such as 0x1BC for a write that is not at the write pointer.
+     */
+    uint32_t status;
+    /**
+     * 0.
+     */
+    uint32_t reserved;
 } FyCompletion;
 
 /**
@@ -559,6 +645,16 @@ FyDevice *fy_open(const FyOptions *options, char *error, size_t error_size);
  * `device` is one that is open; `requests` has that many.
  */
 int64_t fy_submit(FyDevice *device, const FyHostRequest *requests, size_t requests_count);
+
+/**
+ * A zone by its number, as the requests that the device has started have left it. `FY_STATUS_RANGE`
+ * where there is no such zone.
+ *
+ * # Safety
+ *
+ * `device` is one that is open; `zone` may be written.
+ */
+FyStatus fy_zone(FyDevice *device, uint32_t number, FyZone *zone);
 
 /**
  * No request comes any more: idle work of the end may begin when the last one is under way.

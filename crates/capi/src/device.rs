@@ -6,7 +6,7 @@ use crate::border::{give, list, text};
 use crate::policies;
 use crate::types::{
     FY_NEVER, FY_NO_PLACEMENT, FY_PARTS, FyCompletion, FyCut, FyFigures, FyHostOp, FyHostRequest,
-    FyHow, FyLost, FyOptions, FyStatus,
+    FyHow, FyLost, FyOptions, FyStatus, FyZone, FyZoneState,
 };
 use core::ffi::c_char;
 use flashyard_core::request::{Flags, Request, RequestOp};
@@ -16,7 +16,7 @@ use flashyard_run::plan::Plan;
 use flashyard_sim::cut::{Cut, How};
 use flashyard_sim::device::SimError;
 use flashyard_sim::metrics::parts::{PARTS, Part};
-use flashyard_sim::session::{Completion, Refused, Session, Stop};
+use flashyard_sim::session::{Completion, Outcome, Refused, Session, Stop, ZoneState};
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -75,7 +75,7 @@ impl FyDevice {
                 Refused::Range(_) => FyStatus::Range,
                 Refused::Order { .. } => FyStatus::Order,
                 Refused::Full => FyStatus::Full,
-                Refused::Stream { .. } => FyStatus::Argument,
+                Refused::Stream { .. } | Refused::NoZones => FyStatus::Argument,
                 Refused::Closed => FyStatus::Closed,
             };
             (status, refused.to_string())
@@ -88,7 +88,13 @@ impl FyDevice {
     /// The completion of a request, whose number is forgotten.
     fn completion(&mut self, over: &Completion) -> FyCompletion {
         let cookie = self.cookies.remove(&over.id).expect("a request is over once");
-        FyCompletion { cookie, at_ns: over.at.as_ns(), parts_ns: over.parts.0 }
+        let (offset, status) = match over.outcome {
+            Outcome::Done => (0, 0),
+            Outcome::Appended(sector) => (sector * SECTOR, 0),
+            Outcome::Failed(error) => (0, error.status().into()),
+        };
+        let (at_ns, parts_ns) = (over.at.as_ns(), over.parts.0);
+        FyCompletion { cookie, at_ns, parts_ns, offset, status, reserved: 0 }
     }
 
     /// Until so many requests are over, or a time has come.
@@ -273,6 +279,48 @@ pub unsafe extern "C" fn fy_submit(
     };
     // SAFETY: the caller promises it.
     count(unsafe { with(device, submit) })
+}
+
+/// A zone by its number, as the requests that the device has started have left it. `FY_STATUS_RANGE`
+/// where there is no such zone.
+///
+/// # Safety
+///
+/// `device` is one that is open; `zone` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fy_zone(
+    device: *mut FyDevice,
+    number: u32,
+    zone: *mut FyZone,
+) -> FyStatus {
+    let found = |device: &mut FyDevice| {
+        let none = || (FyStatus::Range, format!("there is no zone {number}"));
+        device.session()?.zone(number).ok_or_else(none)
+    };
+    // SAFETY: the caller promises it.
+    let found = match unsafe { with(device, found) } {
+        Ok(found) => found,
+        Err(status) => return status,
+    };
+    // SAFETY: the caller promises that it may be written.
+    let Some(to) = (unsafe { zone.as_mut() }) else { return FyStatus::Argument };
+    let state = match found.state {
+        ZoneState::Empty => FyZoneState::Empty,
+        ZoneState::ImplicitlyOpen => FyZoneState::ImplicitlyOpen,
+        ZoneState::ExplicitlyOpen => FyZoneState::ExplicitlyOpen,
+        ZoneState::Closed => FyZoneState::Closed,
+        ZoneState::Full => FyZoneState::Full,
+        ZoneState::ReadOnly => FyZoneState::ReadOnly,
+        ZoneState::Offline => FyZoneState::Offline,
+    };
+    *to = FyZone {
+        offset: found.first_sector * SECTOR,
+        capacity: found.capacity * SECTOR,
+        write_pointer: found.write_pointer * SECTOR,
+        state,
+        reserved: 0,
+    };
+    FyStatus::Ok
 }
 
 /// No request comes any more: idle work of the end may begin when the last one is under way.

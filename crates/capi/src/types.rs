@@ -72,7 +72,9 @@ pub struct FyHostRequest {
     /// What it asks for: a value of `FyHostOp`.
     pub op: u32,
     /// 1: it is over when its data are on the flash (FUA). 2: a flush goes before it. 4: what it
-    /// trims reads as zeros from then on.
+    /// trims reads as zeros from then on. On a device with zones, 8 of a write: an append to the
+    /// zone that begins at the offset; of a trim of no bytes: 16 resets that zone, 32 finishes, 64
+    /// opens, 128 closes it.
     pub flags: u32,
     /// The stream that policies see.
     pub stream: u16,
@@ -92,6 +94,50 @@ pub struct FyCompletion {
     pub at_ns: u64,
     /// What its time went to, in nanoseconds, by part; `fy_part_name` names the parts.
     pub parts_ns: [u64; FY_PARTS],
+    /// Of an append to a zone the first byte that it has written; 0 of any other request.
+    pub offset: u64,
+    /// 0, or why a request to a device with zones had no effect: status code type and status code
+    /// of NVM Express, such as 0x1BC for a write that is not at the write pointer.
+    pub status: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// The state of a zone.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FyZoneState {
+    /// Nothing is written.
+    #[default]
+    Empty = 0,
+    /// A write or an append has opened it.
+    ImplicitlyOpen = 1,
+    /// The host has opened it.
+    ExplicitlyOpen = 2,
+    /// Written in part, or opened before, and not open.
+    Closed = 3,
+    /// Nothing more can be written.
+    Full = 4,
+    /// It can be read and nothing else.
+    ReadOnly = 5,
+    /// Its contents are lost.
+    Offline = 6,
+}
+
+/// A zone.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FyZone {
+    /// Its first byte.
+    pub offset: u64,
+    /// Bytes of it that can be written.
+    pub capacity: u64,
+    /// Its write pointer. Of a full zone the first byte that the host has not written.
+    pub write_pointer: u64,
+    /// Its state.
+    pub state: FyZoneState,
+    /// 0.
+    pub reserved: u32,
 }
 
 /// How contents that the host was told of were lost.

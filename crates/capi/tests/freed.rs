@@ -68,7 +68,7 @@ fn round(number: u32) {
     // SAFETY: the device is open.
     let copy = unsafe { fy_fork(drive) };
     for drive in [drive, copy] {
-        let mut over = FyCompletion { cookie: 0, at_ns: 0, parts_ns: Default::default() };
+        let mut over = FyCompletion::default();
         // SAFETY: the device is open, and there is room for one.
         assert_eq!(unsafe { fy_advance(drive, FY_NEVER, &raw mut over, 1) }, 1);
         // SAFETY: the device is open.

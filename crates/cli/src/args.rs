@@ -469,14 +469,14 @@ pub(crate) struct ReproduceArgs {
     /// written), cache-aware (host scheduling that knows the buffer and idle dies, Bang et al.,
     /// 2013), framework (bus requests of a channel and fair queueing, Kim, Lee and Min), drives
     /// (four flash drives and a disk, Park et al., 2011), crossings (combinations of buffers, map
-    /// caches and command policies), fdp (placement handles, Song et al., 2026), power (losses of
-    /// power: planted failures, Zheng et al., 2013, and what protection costs), all of these, or an
-    /// experiment file (docs/STUDIES.md).
+    /// caches and command policies), fdp (placement handles, Song et al., 2026), zns (a drive with
+    /// zones), power (losses of power: planted failures, Zheng et al., 2013, and what protection
+    /// costs), all of these, or an experiment file (docs/STUDIES.md).
     #[arg(value_parser = study)]
     pub(crate) study: String,
     /// A directory with recorded traces. Without it, drs and crossings run generated workloads
     /// instead. The other studies always run generated workloads, and these traces in addition;
-    /// framework, drives, fdp and power have no traces.
+    /// framework, drives, fdp, zns and power have no traces.
     #[arg(long, value_name = "DIR")]
     pub(crate) traces: Option<PathBuf>,
     /// The name of a preset, or a device file, for all runs; default: the device of the study.

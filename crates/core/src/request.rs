@@ -52,8 +52,20 @@ impl Flags {
     /// units are written.
     pub const ZEROES: Self = Self(4);
 
+    /// Of a write, on a device with zones: an append. The request names the first sector of a zone;
+    /// the device writes at the write pointer of that zone and returns where that was.
+    pub const APPEND: Self = Self(8);
+    /// Of a trim, on a device with zones: reset the zone that begins at the first sector.
+    pub const ZONE_RESET: Self = Self(16);
+    /// The same: finish the zone. It is full then.
+    pub const ZONE_FINISH: Self = Self(32);
+    /// The same: open the zone explicitly.
+    pub const ZONE_OPEN: Self = Self(64);
+    /// The same: close the zone.
+    pub const ZONE_CLOSE: Self = Self(128);
+
     /// Every modifier.
-    pub const ALL: Self = Self(7);
+    pub const ALL: Self = Self(255);
 
     /// The modifiers of these bits; `None` where a bit means nothing.
     pub const fn from_bits(bits: u8) -> Option<Self> {
@@ -74,6 +86,34 @@ impl Flags {
     /// Whether every bit of `other` is set.
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
+    }
+}
+
+/// What a request does to a zone as a whole (NVM Express Zoned Namespace Command Set).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ZoneAction {
+    /// Forget its contents: it is empty then.
+    Reset,
+    /// Write no more into it: it is full then.
+    Finish,
+    /// Open it explicitly, so that the device does not close it of itself.
+    Open,
+    /// Give its open resource back.
+    Close,
+}
+
+impl ZoneAction {
+    /// Every action, in the order in which reports list them.
+    pub const ALL: [Self; 4] = [Self::Reset, Self::Finish, Self::Open, Self::Close];
+
+    /// The modifier that asks for it.
+    pub const fn flag(self) -> Flags {
+        match self {
+            Self::Reset => Flags::ZONE_RESET,
+            Self::Finish => Flags::ZONE_FINISH,
+            Self::Open => Flags::ZONE_OPEN,
+            Self::Close => Flags::ZONE_CLOSE,
+        }
     }
 }
 
@@ -154,6 +194,40 @@ impl Request {
     /// The first sector behind the request; `None` where that does not fit.
     pub fn end_sector(&self) -> Option<u64> {
         self.first_sector.checked_add(u64::from(self.sectors))
+    }
+
+    /// A request for an action on the zone that begins at a sector.
+    ///
+    /// ```
+    /// use flashyard_core::request::{Request, ZoneAction};
+    ///
+    /// let reset = Request::zone(ZoneAction::Reset, 2048);
+    /// assert_eq!(reset.zone_action(), Some(ZoneAction::Reset));
+    /// ```
+    pub const fn zone(action: ZoneAction, first_sector: u64) -> Self {
+        Self::new(RequestOp::Trim, first_sector, 0).with(action.flag())
+    }
+
+    /// The same for an append of so many sectors to the zone that begins at a sector.
+    pub const fn append(first_sector: u64, sectors: u32) -> Self {
+        Self::new(RequestOp::Write, first_sector, sectors).with(Flags::APPEND)
+    }
+
+    /// Whether it is an append to a zone.
+    pub fn appends(&self) -> bool {
+        self.op == RequestOp::Write && self.flags.has(Flags::APPEND)
+    }
+
+    /// What it does to a zone as a whole, if it does anything; of several modifiers the first one
+    /// of [`ZoneAction::ALL`] counts.
+    pub fn zone_action(&self) -> Option<ZoneAction> {
+        let asked = |action: &ZoneAction| self.flags.has(action.flag());
+        ZoneAction::ALL.into_iter().find(asked).filter(|_| self.op == RequestOp::Trim)
+    }
+
+    /// Whether only a device with zones understands it.
+    pub fn needs_zones(&self) -> bool {
+        self.appends() || self.zone_action().is_some()
     }
 
     /// Whether it must not overtake earlier changes.

@@ -18,7 +18,7 @@ use flashyard_workload::files::{BuiltInFiles, Files, FilesKeys};
 use flashyard_workload::generator::{BuiltIn, Generator, GeneratorKeys};
 use flashyard_workload::input::Input;
 use flashyard_workload::mix::{BuiltInMix, Mix, MixKeys};
-use flashyard_workload::pattern::{Arrival, BuiltInPattern, Pattern, PatternKeys};
+use flashyard_workload::pattern::{Arrival, BuiltInPattern, Pattern, PatternKeys, ZoneGrid};
 use flashyard_workload::profile::{Profile, ProfileKeys, Twin};
 use flashyard_workload::raw::list::List;
 use flashyard_workload::raw::{BuiltInRaw, Raw, RawKeys};
@@ -257,7 +257,8 @@ impl StreamPlan {
                 Generator::new(&self.generator, seed, capacity_sectors).map(Source::other)
             }
             Origin::Pattern => {
-                Pattern::new(&self.pattern, seed, capacity_sectors).map(Source::other)
+                let grid = device.and_then(zone_grid);
+                Pattern::with_zones(&self.pattern, seed, capacity_sectors, grid).map(Source::other)
             }
             Origin::Mix => Mix::new(&self.mix, seed, capacity_sectors).map(Source::other),
             Origin::Profile(profile) => {
@@ -590,6 +591,17 @@ impl Experiment {
         }
         found
     }
+}
+
+/// The zones of a device in sectors, if it has any.
+fn zone_grid(settings: &Settings) -> Option<ZoneGrid> {
+    let (zones, unit) = (settings.zones?, u64::from(settings.geometry.unit_sectors()));
+    let sectors = |units: u32| u64::from(units) * unit;
+    Some(ZoneGrid {
+        count: zones.count.into(),
+        size: sectors(zones.size),
+        capacity: sectors(zones.capacity),
+    })
 }
 
 /// Ranges of times that end before they begin.

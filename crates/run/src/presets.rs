@@ -35,6 +35,7 @@ pub const DEVICES: &[(&str, &str)] = &[
     ("micron-7450-pro", include_str!("../devices/micron-7450-pro.toml")),
     ("samsung-980-pro", include_str!("../devices/samsung-980-pro.toml")),
     ("zn540", include_str!("../devices/zn540.toml")),
+    ("zn540-zns", include_str!("../devices/zn540-zns.toml")),
     ("nvme-a", include_str!("../devices/nvme-a.toml")),
     ("nvme-b", include_str!("../devices/nvme-b.toml")),
     ("nvme-xl-flash", include_str!("../devices/nvme-xl-flash.toml")),

@@ -91,7 +91,7 @@ pub fn device(inputs: &Plan, settings: &Settings, every: bool) -> String {
 /// The thresholds of garbage collection in blocks, as comments.
 fn thresholds(settings: &Settings) -> String {
     let keys = &settings.keys;
-    if keys.is_disk() || keys.plans() || keys.is_raw() {
+    if keys.is_disk() || keys.plans() || keys.is_raw() || keys.is_zoned() {
         return String::new();
     }
     let gc = &keys.gc;

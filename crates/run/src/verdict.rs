@@ -400,7 +400,8 @@ fn unsteady(inputs: &Plan, report: &Report) -> Option<Warning> {
     let (verdict, keys) = (&report.verdict, &inputs.sections.device);
     let starts_so = ["fresh", "full", "random"].contains(&verdict.initial_state);
     let prepared = report.phases.iter().any(|phase| !phase.measured);
-    if !starts_so || prepared || report.workload.writes == 0 || keys.is_disk() || keys.is_raw() {
+    let collects = !(keys.is_disk() || keys.is_raw() || keys.is_zoned());
+    if !starts_so || prepared || report.workload.writes == 0 || !collects {
         return None;
     }
     let state = verdict.initial_state;
@@ -429,6 +430,19 @@ fn other_dies(inputs: &Plan) -> Option<Warning> {
     })
 }
 
+/// Whether requests to zones had no effect.
+fn failed(report: &Report) -> Option<Warning> {
+    let errors = &report.zones.as_ref()?.errors;
+    let each: Vec<_> = errors.iter().map(|(error, number)| format!("{number} {error}")).collect();
+    (!each.is_empty()).then(|| Warning {
+        headings: &[],
+        what: "requests to zones had no effect: zones are written at their write pointers, and \
+               reset before they are written again (docs/ZONES.md)"
+            .to_string(),
+        how_much: each.join(", "),
+    })
+}
+
 /// Whether thresholds of garbage collection eat the spare space.
 fn eaten(report: &Report) -> Option<Warning> {
     let verdict = &report.verdict;
@@ -450,6 +464,7 @@ fn found(inputs: &Plan, report: &Report) -> Vec<Warning> {
     found.extend(few_victims(inputs, report));
     found.extend(drift(inputs, report));
     found.extend(eaten(report));
+    found.extend(failed(report));
     found.extend(outside(inputs, report).map(|how_much| {
         Warning {
             headings: &[],

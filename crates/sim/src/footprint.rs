@@ -9,7 +9,7 @@ use crate::buffer;
 use crate::config::{Eviction, InitialState, MapStore, PartialWrite, ProgramOrder, Settings};
 use crate::flash::{Channel, Die};
 use crate::ftl::planned::PAST_BYTES;
-use crate::ftl::{MOVED_BYTES, PLANE_BYTES};
+use crate::ftl::{MOVED_BYTES, PLANE_BYTES, ZoneBlocks};
 use crate::ftl::{cmt, line_cache};
 use crate::initial;
 use crate::metrics::histogram::Histogram;
@@ -173,6 +173,10 @@ impl Settings {
         let blocks = u64::from(self.geometry.blocks());
         if self.keys.is_raw() {
             footprint.add("programmed pages of blocks", ENTRY * blocks, true, FEWER_BLOCKS);
+        }
+        if let Some(shape) = &self.zones {
+            let bytes = ZoneBlocks::bytes(shape, &self.geometry);
+            footprint.add("blocks of zones", bytes, self.is_written(), FEWER_BLOCKS);
         }
         let Some(scheme) = self.keys.planner() else { return };
         let ordered = self.keys.nand.program_order != ProgramOrder::Any;

@@ -48,6 +48,7 @@ mod settings;
 mod sleep;
 pub mod stream;
 mod view;
+pub mod zones;
 
 pub use account::{check, report};
 

@@ -337,6 +337,8 @@ pub enum OwnCause {
     Merge(PlaneId),
     /// A unit of the write buffer is flushed.
     Flush(FlushTrigger),
+    /// A zone is reset, finished, opened or closed.
+    Zone,
 }
 
 /// Why a unit of the write buffer is flushed.

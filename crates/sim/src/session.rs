@@ -32,11 +32,13 @@ use crate::cut::Cut;
 use crate::device::{self, Device, PhaseKeys, RunError, SimError};
 use crate::disk::{self, Disk};
 use crate::drive::Drive;
+use crate::ftl::Zoned;
 use crate::host::{Answer, Host};
 use crate::metrics::parts::Parts;
 use crate::phases::{self, Driving, Machine, Running};
 use crate::report::Report;
 use crate::stream::{self, Driven, Pacing, Reached, StreamKeys, Supply};
+pub use crate::zones::{Outcome, ZoneError, ZoneReport, ZoneState};
 use flashyard_core::request::Request;
 use flashyard_core::units::Time;
 use std::collections::VecDeque;
@@ -53,6 +55,9 @@ pub struct Completion {
     pub at: Time,
     /// What the time from its arrival on was spent on, to the nanosecond.
     pub parts: Parts,
+    /// How it has ended: a device with zones says where an append has written, and why a request
+    /// had no effect. [`Outcome::Done`] on any other device.
+    pub outcome: Outcome,
 }
 
 /// Where [`Session::advance`] stops.
@@ -87,6 +92,8 @@ pub enum Refused {
     /// It would arrive now, and the submission queue of its stream is full
     /// (`interface.queue_depth`).
     Full,
+    /// It is an append or an action on a zone, and the device has no zones (`ftl.scheme`).
+    NoZones,
     /// There is no such stream.
     Stream {
         /// How many there are.
@@ -107,6 +114,7 @@ impl fmt::Display for Refused {
                 write!(f, "the request arrives before {last:?}, as one of its stream did")
             }
             Self::Full => f.write_str("the submission queue is full (interface.queue_depth)"),
+            Self::NoZones => f.write_str("the device has no zones (ftl.scheme = \"zns\")"),
             Self::Stream { count } => write!(f, "there are {count} streams, counted from 0"),
             Self::Closed => f.write_str("the session takes no requests any more"),
         }
@@ -185,6 +193,13 @@ impl Kind {
         match self {
             Self::Flash(device, _) => device.host(),
             Self::Disk(disk, _) => disk.host(),
+        }
+    }
+
+    fn zones(&mut self) -> Option<&mut Zoned> {
+        match self {
+            Self::Flash(device, _) => device.zones(),
+            Self::Disk(..) => None,
         }
     }
 
@@ -283,6 +298,9 @@ impl Session {
         let mut session =
             Self { kind, queues, start: now, now, half: false, submitted: 0, failed: None };
         session.kind.host_mut().keep_answers(true);
+        if let Some(zones) = session.kind.zones() {
+            zones.keep_outcomes(true);
+        }
         session
     }
 
@@ -297,6 +315,9 @@ impl Session {
     pub fn submit(&mut self, request: &Request) -> Result<u64, Refused> {
         if self.queues.closed || self.failed.is_some() {
             return Err(Refused::Closed);
+        }
+        if request.needs_zones() && self.kind.zones().is_none() {
+            return Err(Refused::NoZones);
         }
         let count = self.queues.streams.len();
         let stream = if count == 1 { 0 } else { usize::from(request.stream) };
@@ -395,12 +416,28 @@ impl Session {
     /// A request that is over and has not been asked for: in the order in which they were.
     pub fn poll(&mut self) -> Option<Completion> {
         let Answer { order, at, parts } = self.kind.host_mut().take_answer()?;
-        Some(Completion { id: self.queues.take(order), at, parts })
+        let outcome = self.kind.zones().map_or(Outcome::Done, |zones| zones.take_outcome(order));
+        Some(Completion { id: self.queues.take(order), at, parts, outcome })
     }
 
     /// Whether [`Self::poll`] has one.
     pub fn has_completions(&self) -> bool {
         self.kind.host().answers() > 0
+    }
+
+    /// A zone by its number, as requests that the device has started have left it; none where there
+    /// is no such zone.
+    pub fn zone(&self, zone: u32) -> Option<ZoneReport> {
+        match &self.kind {
+            Kind::Flash(device, _) => device.zone(zone),
+            Kind::Disk(..) => None,
+        }
+    }
+
+    /// Lets a zone fail, to test storage software: from now on it can be read (`readable`), or not
+    /// even that. Returns whether there is such a zone.
+    pub fn fail_zone(&mut self, zone: u32, readable: bool) -> bool {
+        self.kind.zones().is_some_and(|zones| zones.fail(zone, readable))
     }
 
     /// Sectors of the device.
@@ -491,6 +528,9 @@ impl Session {
         self.kind.host_mut().keep_answers(false);
         match self.kind {
             Kind::Flash(mut device, run) => {
+                if let Some(zones) = device.zones() {
+                    zones.keep_outcomes(false);
+                }
                 let report = phases::end(&mut *device, &run)?;
                 Ok((Drive::Flash(device), report))
             }

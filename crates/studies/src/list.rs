@@ -8,6 +8,7 @@ pub const STUDIES: &[(&str, &str)] = &[
     ("cache-aware", include_str!("../experiments/cache-aware.toml")),
     ("framework", include_str!("../experiments/framework.toml")),
     ("drives", include_str!("../experiments/drives.toml")),
+    ("zns", include_str!("../experiments/zns.toml")),
     ("crossings", include_str!("../experiments/crossings.toml")),
     ("fdp", include_str!("../experiments/fdp.toml")),
     ("power", include_str!("../experiments/power.toml")),

@@ -37,7 +37,7 @@ fn the_experiment_files_describe_studies_that_can_be_made() {
         for traces in [None, Some(folder.path().to_path_buf())] {
             let wants_traces = traces.is_some();
             let study = Study::new(name, text, &asked(traces), &OwnParts::default());
-            if ["framework", "drives", "fdp", "power"].contains(name) && wants_traces {
+            if ["framework", "drives", "fdp", "zns", "power"].contains(name) && wants_traces {
                 assert!(study.unwrap_err().to_string().contains("no recorded workloads"));
                 continue;
             }

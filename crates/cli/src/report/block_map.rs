@@ -273,7 +273,7 @@ impl Observer for MapObserver {
         let cause = match event.cause {
             OwnCause::Job => map.jobs[event.plane.index()],
             OwnCause::Merge(plane) => map.merges[plane.index()],
-            OwnCause::Map | OwnCause::Flush(_) => NONE,
+            OwnCause::Map | OwnCause::Flush(_) | OwnCause::Zone => NONE,
         };
         let place = event.set as usize;
         let length = map.causes.len().max(place + 1);

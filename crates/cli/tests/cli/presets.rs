@@ -80,6 +80,7 @@ fn presets_have_the_size_of_their_name() {
         ("micron-7450-pro", 960.0),
         ("samsung-980-pro", 1_000.0),
         ("zn540", 1_000.0),
+        ("zn540-zns", 1_020.9),
         ("nvme-xl-flash", 800.0),
         ("mqsim-default", 549.756 * 0.93),
     ] {

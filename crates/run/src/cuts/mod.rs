@@ -43,6 +43,10 @@ impl Oracle {
             let what = "without translation the host knows what is on flash";
             return Err(wrong(&format!("cuts: {what}; set ftl.scheme, or leave them out")));
         }
+        if settings.keys.is_zoned() {
+            let what = "what zones lose is not followed yet";
+            return Err(wrong(&format!("cuts: {what}; set ftl.scheme, or leave them out")));
+        }
         let watch = Shared::new(Watch::new(settings, cuts as usize, seed));
         Ok((Self(watch.clone()), Box::new(Watcher(watch))))
     }

@@ -83,8 +83,14 @@ fn geometry(keys: &mut DeviceKeys, bytes: u64) -> Result<(), String> {
         * u128::from((keys.geometry.page_bytes / unit).max(1));
     let blocks = units.div_ceil(of_block);
     let own = u128::from(keys.geometry.blocks_per_plane);
+    // Zones are whole blocks of planes.
+    let of_zone = keys.is_zoned().then_some(u128::from(keys.schemes.zns.blocks));
+    let of_plane = |geometry: &GeometryKeys| {
+        let Some(of_zone) = of_zone else { return blocks.div_ceil(planes(geometry)) };
+        let rows = exported.div_ceil(of_block * planes(geometry)).next_multiple_of(of_zone);
+        (rows * (1_000_000 + u128::from(spare.ppm()))).div_ceil(1_000_000)
+    };
     let geometry = &mut keys.geometry;
-    let of_plane = |geometry: &GeometryKeys| blocks.div_ceil(planes(geometry));
     while of_plane(geometry) > 2 * own {
         if geometry.ways * 2 <= MOST_WAYS {
             geometry.ways *= 2;

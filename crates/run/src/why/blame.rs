@@ -464,6 +464,7 @@ fn meaning(stage: &str) -> (Op, Purpose) {
         "UR" => (Op::Read, Purpose::MapGc),
         "UP" => (Op::Program, Purpose::MapGc),
         "JP" => (Op::Program, Purpose::Journal),
+        "ZP" => (Op::Program, Purpose::Host),
         _ => (Op::Read, Purpose::Host),
     }
 }

@@ -8,6 +8,7 @@ use crate::metrics::histogram::Histogram;
 use crate::metrics::meter::MeterReport;
 use crate::metrics::parts::Parts;
 use crate::metrics::series::SeriesReport;
+pub use crate::zones::ZonesReport;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -52,6 +53,9 @@ pub struct Report {
     /// By placement handle, where there are several; behind them what data of several share.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placement: Option<Vec<HandleReport>>,
+    /// Zones, where there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zones: Option<ZonesReport>,
     /// Energy.
     pub energy_pj: EnergyReport,
     /// Power.

@@ -12,7 +12,7 @@ use crate::parts::memory::Footprint;
 use crate::report::{
     BufferReport, BusReport, Endurance, EnergyReport, FlashReport, GcReport, LatencyReport,
     MapReport, MergeReport, Report, SlcReport, Tails, Throughput, Verdict, WaitReport, Wear,
-    WorkloadReport, YEAR_DAYS,
+    WorkloadReport, YEAR_DAYS, ZonesReport,
 };
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::{RequestOp, SECTOR_BYTES};
@@ -42,6 +42,8 @@ pub(crate) struct EndState {
     pub(crate) bus: Option<BusReport>,
     /// Blocks of the SLC cache that hold data, and their valid units, where there is one.
     pub(crate) slc: Option<(u64, u64)>,
+    /// Zones, where there are any.
+    pub(crate) zones: Option<ZonesReport>,
     /// The energy of a device without flash.
     pub(crate) energy: Option<EnergyReport>,
 }
@@ -94,6 +96,7 @@ impl Account {
             gc: self.gc_report(&end.ftl.merges),
             slc: end.slc.map(|end| self.slc_report(&all, end)),
             placement,
+            zones: end.zones.clone(),
             power: self.power(&energy_pj, series.as_ref(), meter),
             energy_pj,
             verdict: self.verdict(end),

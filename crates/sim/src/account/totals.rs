@@ -323,6 +323,15 @@ impl Account {
         }
     }
 
+    /// A request is another one since it was started on a device with zones: one without pages has
+    /// no effect, or is an action.
+    #[cold]
+    pub(crate) fn restated(&mut self, order: u64, request: &Request, (first, pages): (Lpn, u32)) {
+        if let Some(checker) = self.checker() {
+            checker.restated(order, request, first, pages);
+        }
+    }
+
     /// A request is answered.
     #[expect(clippy::inline_always, reason = "once a request, with large arguments")]
     #[inline(always)]

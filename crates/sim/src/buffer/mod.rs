@@ -66,8 +66,8 @@ pub(crate) struct Buffer {
     /// Whether writes of a part of a unit are told from others.
     partial: bool,
     allocation: Allocation,
-    /// Frontiers of host data a plane.
-    streams: u8,
+    /// Frontiers of host data a plane, or zones.
+    streams: u32,
     /// The sectors of a whole unit.
     sectors: Range<u16>,
     lines: Lines,
@@ -107,11 +107,15 @@ impl Buffer {
         if units == 0 {
             return None;
         }
-        let (streams, allocation) = (settings.frontiers.streams, settings.keys.ftl.allocation);
+        let allocation = settings.keys.ftl.allocation;
+        let streams = match &settings.zones {
+            Some(zones) => zones.count.div_ceil(zones.sets),
+            None => settings.frontiers.streams.into(),
+        };
         let limit = PLANE_LIMIT * geometry.program_units();
         let (groups, limit) = match allocation {
-            Allocation::Static => (geometry.all_planes() * u32::from(streams), limit),
-            Allocation::Dynamic => (u32::from(streams), limit * geometry.all_planes()),
+            Allocation::Static => (geometry.all_planes() * streams, limit),
+            Allocation::Dynamic => (streams, limit * geometry.all_planes()),
         };
         let limit = if keys.flush_width == 0 { limit } else { u32::MAX };
         let ready = if keys.eviction == Eviction::AtOnce { 1 } else { geometry.program_units() };
@@ -186,13 +190,14 @@ impl Buffer {
         self.lines.dirty_lines().chain(flushing)
     }
 
-    /// The lines that a unit is programmed with: of its plane, which striping gives, and frontier.
-    pub(crate) const fn group_of(&self, plane: PlaneId, stream: u8) -> u32 {
+    /// The lines that a unit is programmed with: of its plane, which striping gives, and frontier or
+    /// zone.
+    pub(crate) const fn group_of(&self, plane: PlaneId, stream: u32) -> u32 {
         let plane = match self.allocation {
             Allocation::Static => plane.get(),
             Allocation::Dynamic => 0,
         };
-        plane * self.streams as u32 + (stream % self.streams) as u32
+        plane * self.streams + stream % self.streams
     }
 
     /// The sectors of a whole unit.

@@ -71,7 +71,7 @@ impl TableCost {
             entry_align: keys.memory.entry_align_bytes,
             log_table: keys.memory.log_table,
         };
-        if keys.is_raw() {
+        if keys.is_raw() || keys.is_zoned() {
             return Some(Self::NONE);
         }
         match (planner, keys.map.store) {

@@ -61,6 +61,7 @@ pub use toml_edit::{Item, Table};
 pub use units::magnitude;
 
 use crate::parts::blocks::{Frontiers, SlcCache};
+use crate::parts::log::zns::ZoneShape;
 use crate::parts::memory::TableCost;
 use flashyard_core::geometry::Geometry;
 
@@ -90,6 +91,8 @@ pub struct Settings {
     pub plane_valid_units: u32,
     /// Lines of the write buffer; 0 for none.
     pub buffer_units: u32,
+    /// The zones, on a device that has some.
+    pub zones: Option<ZoneShape>,
     /// What the tables of the translation layer take; none where a scheme of the user's own does
     /// not say.
     pub tables: Option<TableCost>,
@@ -113,7 +116,10 @@ impl Settings {
         let places = u64::from(good)
             * u64::from(self.geometry.units_per_block())
             * u64::from(self.geometry.all_planes());
-        places as f64 / f64::from(self.exported_units) - 1.0
+        let seen = self.zones.map_or(f64::from(self.exported_units), |zones| {
+            f64::from(zones.count) * f64::from(zones.capacity)
+        });
+        places as f64 / seen - 1.0
     }
 
     /// Blocks of a plane that are neither bad from the start nor set aside for one bit a cell.

@@ -104,6 +104,11 @@ impl DeviceKeys {
         if self.plans() { self.power.layer_journal_blocks() } else { 0 }
     }
 
+    /// Whether the device has zones.
+    pub fn is_zoned(&self) -> bool {
+        self.ftl.scheme == SchemeName::Zns
+    }
+
     /// Whether one translation layer works over all planes.
     pub(crate) fn spans_planes(&self) -> bool {
         self.plans() && self.ftl.log_span == LogSpan::Superblock

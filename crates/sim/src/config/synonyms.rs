@@ -239,7 +239,11 @@ const SYNONYMS: &[(&[&str], &[Meant])] = &[
         &[to("metrics.skip_requests", "requests before results count")],
     ),
     (
-        &["streams", "multi_stream", "fdp", "zns"],
+        &["zns", "zone", "zoned_namespace"],
+        &[to("ftl.scheme", "\"zns\": a device with zones, as [ftl.zns] says")],
+    ),
+    (
+        &["streams", "multi_stream", "fdp"],
         &[to("placement.handles", "open blocks of a plane that keep data of streams apart")],
     ),
     (

@@ -107,6 +107,9 @@ impl Device {
                 return;
             }
             if self.host[handle].pages() == 0 {
+                if self.has_zones && !self.may_act_on_zone(handle) {
+                    return;
+                }
                 self.host.end_translation();
                 self.start_without_pages(handle);
                 continue;
@@ -232,6 +235,9 @@ impl Device {
     /// A request that has left the queue is started, all of it.
     #[inline]
     fn start_request(&mut self, handle: RequestId) -> Picked {
+        if self.has_zones {
+            self.start_in_zone(handle);
+        }
         self.begin_request(handle);
         if self.host.translate(handle, self.now) {
             Picked::Request(handle)
@@ -294,13 +300,18 @@ impl Device {
         if flush && !self.settings.keeps_writes() {
             self.flush_all();
         }
-        let stages: &[_] = if flush { &[(Stage::Barrier, PlaneId::new(0))] } else { &[] };
+        let acts = self.acts_on_zone(handle);
+        let waits = flush || acts;
+        let stages: &[_] = if waits { &[(Stage::Barrier, PlaneId::new(0))] } else { &[] };
         self.make_room();
         let origin = Origin { request: handle, order: self.host[handle].order(), page: 0 };
         let barrier = self.sets.add_barrier(self.now, origin, stages);
         self.host.charge_until(self.now, handle, self.sets.track_mut(barrier).earlier());
         if flush {
             self.wait_for_changes(barrier);
+        }
+        if acts {
+            self.act_on_zone(barrier, handle);
         }
         self.count_fot(handle, &[barrier]);
         self.hand_on_ranks(&[barrier], None);

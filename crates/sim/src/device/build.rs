@@ -84,6 +84,7 @@ impl Device {
             short_road: false,
             admits_reads: false,
             full_way: false,
+            has_zones: settings.zones.is_some(),
             buffer,
             host,
             account: Account::new(settings),

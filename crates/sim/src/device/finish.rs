@@ -146,7 +146,7 @@ impl Device {
                     self.account.read_over(read.order, read.page, errors);
                 }
             }
-            Stage::CopyProgram | Stage::MergeProgram | Stage::FoldProgram => {
+            Stage::CopyProgram | Stage::MergeProgram | Stage::FoldProgram | Stage::PadProgram => {
                 self.let_ftl(|ftl, lent| ftl.copied(set, lent));
             }
             Stage::Erase | Stage::MergeErase | Stage::FoldErase | Stage::HostErase => {

@@ -53,6 +53,7 @@ mod suspend;
 mod time;
 mod translate;
 mod upkeep;
+mod zones;
 
 use crate::account::Account;
 pub use crate::account::{PhaseReport, Share, Utilisation};
@@ -98,6 +99,8 @@ pub struct Device {
     short_road: bool,
     admits_reads: bool,
     full_way: bool,
+    /// Whether requests change the states of zones when they are started.
+    has_zones: bool,
     /// Whether the device sleeps, or takes power for work of its own.
     follows_states: bool,
     /// Whether copies of log blocks may be done in bulk, as things are in this phase.
@@ -192,7 +195,7 @@ impl Device {
         let mut checker = Checker::new(&self.settings);
         let blocks = self.ftl.blocks();
         if self.account.is_restored() || self.settings.keys.state.initial != InitialState::Fresh {
-            checker.adopt(|lpn| self.ftl.locate(lpn), |block| blocks.written_units(block));
+            checker.adopt(|lpn| self.ftl.locate(lpn), |block| self.ftl.written_units(block));
             checker.adopt_sectors(|lpn, sector| self.ftl.is_covered(lpn, sector));
             checker.adopt_cells(|block| blocks.is_slc(block));
             if let Some(pages) = self.ftl.marked_pages() {
@@ -305,7 +308,7 @@ impl Device {
 
     /// The lines that a unit is programmed with: of its plane and frontier.
     fn group_of(&self, lpn: Lpn, stream: u8) -> u32 {
-        self.write_buffer().group_of(self.ftl.plane_of_lpn(lpn), stream)
+        self.write_buffer().group_of(self.ftl.plane_of_lpn(lpn), self.ftl.row_of(lpn, stream))
     }
 
     /// Calls `visit` with every set that an operation serves.

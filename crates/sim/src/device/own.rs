@@ -78,6 +78,9 @@ impl Device {
         if let Eraser::Host(number) = erased.by {
             return self.block_trimmed(set, number);
         }
+        if erased.by == Eraser::Zone {
+            return;
+        }
         if self.account.is_followed() {
             self.teller().tell_free_blocks();
         }

@@ -50,6 +50,9 @@ impl Device {
                 .map(|[status_requests, busy_answers]| BusReport { status_requests, busy_answers }),
             slc: settings.slc.map(|_| ftl.blocks().cached_data()),
             energy: None,
+            zones: ftl
+                .seen_zones()
+                .map(|zones| zones.counts().report(settings.geometry.unit_bytes().into())),
         }
     }
 

@@ -41,7 +41,7 @@ const SHAPE_OF_LAYERS: [&str; 3] =
 /// The keys that must agree, a line each.
 fn shape(settings: &Settings) -> String {
     let mut text = String::new();
-    let planned = settings.keys.plans();
+    let planned = settings.keys.plans() || settings.keys.is_zoned();
     let scheme = format!("ftl.{}", settings.keys.scheme_name());
     for (section, keys, _) in settings.keys.sections() {
         for key in keys {
@@ -178,8 +178,9 @@ impl Device {
             }
             let kept = at < dirty || at >= dirty + dropped;
             let plane = self.ftl.plane_of_lpn(line.lpn);
+            let row = self.ftl.row_of(line.lpn, line.stream);
             if let Some(buffer) = self.buffer.as_mut().filter(|_| kept) {
-                let group = buffer.group_of(plane, line.stream);
+                let group = buffer.group_of(plane, row);
                 buffer.restore(&line, group, same.then(|| LineId::new(number)));
             }
         }

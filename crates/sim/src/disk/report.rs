@@ -26,6 +26,7 @@ impl Disk {
             effective_over_provisioning: None,
             bus: None,
             slc: None,
+            zones: None,
             energy: Some(energy.ok_or(SimError::TooMuchEnergy)?),
         };
         let report = account.report(&end).ok_or(SimError::TooMuchEnergy)?;

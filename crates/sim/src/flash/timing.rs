@@ -31,6 +31,8 @@ pub(super) struct Timing {
     program_ns: u64,
     /// Whether copies stay on their die; the part of a map page that a fetch carries.
     copyback: bool,
+    /// Whether some commands that are no erases move no data over the channel.
+    leaves_out: bool,
     fetch_ns: Option<u64>,
     fetch_bytes: u32,
     /// How much longer than typical an operation may take, in parts of a million.
@@ -79,6 +81,7 @@ impl Timing {
             read_ns: (0..=of_page).map(|count| data_ns(codeword_bytes, count)).collect(),
             program_ns: data_ns(geometry.unit_bytes(), geometry.program_units()),
             copyback: settings.keys.gc.copyback,
+            leaves_out: settings.keys.gc.copyback || settings.zones.is_some(),
             fetch_ns: (fetched > 0).then(|| settings.transfer_ns(fetched.min(unit))),
             fetch_bytes: u32::try_from(fetched.min(unit)).expect("at most a unit"),
             spread_ppm: nand.spread_percent.ppm(),
@@ -180,7 +183,7 @@ impl Timing {
     pub(super) fn channel_ns(&self, stage: Stage, codewords: u32) -> u64 {
         match self.fetch_ns {
             Some(ns) if stage == Stage::Fetch => ns,
-            _ if self.copyback && stage.is_copy() => 0,
+            _ if self.leaves_out && self.moves_nothing(stage) => 0,
             _ => self.data_ns(stage.op(), codewords),
         }
     }
@@ -192,11 +195,16 @@ impl Timing {
             return self.fetch_bytes;
         }
         match stage.op() {
-            _ if self.copyback && stage.is_copy() => 0,
+            _ if self.leaves_out && self.moves_nothing(stage) => 0,
             Op::Read => codewords * self.codeword_bytes,
             Op::Program => self.geometry.program_units() * self.geometry.unit_bytes(),
             Op::Erase => 0,
         }
+    }
+
+    /// Whether a command moves no data: a copy inside a die, or padding.
+    fn moves_nothing(&self, stage: Stage) -> bool {
+        stage == Stage::PadProgram || (self.copyback && stage.is_copy())
     }
 
     /// Nanoseconds of a page's data on the channel: all of a program, the wanted codewords of a

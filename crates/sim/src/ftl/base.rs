@@ -8,13 +8,14 @@ use super::page_map::{Owner, PageMap};
 use super::ring::Ring;
 use super::slc::Slc;
 use super::study::Study;
+use super::zns::ZoneBlocks;
 use crate::config::{Allocation, GcKeys, GcPacing, MapKeys, Settings};
 use crate::handle::SetId;
 use crate::parts::blocks::{Blocks, Frontier};
 use crate::parts::log::none::RawOrder;
 use crate::sets::{Sets, Stage};
 use flashyard_core::geometry::Geometry;
-use flashyard_core::units::{Lpn, MapPage, PlaneId, Ppn, Span, Time};
+use flashyard_core::units::{BlockId, Lpn, MapPage, PlaneId, Ppn, Span, Time};
 
 /// What is lent to a scheme.
 #[derive(Clone, Debug)]
@@ -39,7 +40,7 @@ pub(crate) struct Base {
     /// Free blocks of each plane when the first phase began; [`u32::MAX`] before.
     pub(super) free_at_start: Vec<u32>,
     /// The plane of each stripe of a round of striping, and the units of a stripe: those of a plane
-    /// where nothing is translated.
+    /// where nothing is translated. With zones each zone is striped by itself: 0.
     pub(super) stripes: Vec<PlaneId>,
     stripe_units: u32,
     /// Garbage collection in idle times.
@@ -50,6 +51,10 @@ pub(crate) struct Base {
     pub(super) journal: Option<Box<Journal>>,
     /// The blocks that it fills, where layers have the others.
     pub(super) ring: Option<Box<Ring>>,
+    /// The blocks of zones, if there are zones.
+    pub(super) zones: Option<Box<ZoneBlocks>>,
+    /// Whether there is an SLC cache or zones: what writes go to is more than a stream.
+    splits_writes: bool,
 }
 
 /// A write whose program is over.
@@ -88,11 +93,17 @@ impl Base {
             cache: MapCache::new(settings),
             free_at_start: vec![u32::MAX; planes as usize],
             stripes: (0..planes).map(plane).collect(),
-            stripe_units: if raw { of_plane } else { geometry.units_per_page },
+            stripe_units: match settings.zones {
+                Some(_) => 0,
+                None if raw => of_plane,
+                None => geometry.units_per_page,
+            },
             idle: Idle::new(settings, if spans { 1 } else { planes }, plans),
             slc: Slc::new(settings),
             journal: Journal::new(settings),
             ring: Ring::new(settings),
+            zones: ZoneBlocks::new(settings),
+            splits_writes: settings.slc.is_some() || settings.zones.is_some(),
         }
     }
 
@@ -167,8 +178,15 @@ impl Base {
     /// The plane that static striping gives to a logical unit.
     #[inline]
     pub(crate) fn plane_of_lpn(&self, lpn: Lpn) -> PlaneId {
-        let stripe = lpn.get() / self.stripe_units;
+        let Some(stripe) = lpn.get().checked_div(self.stripe_units) else {
+            return self.plane_in_zone(lpn);
+        };
         self.stripes[stripe as usize % self.stripes.len()]
+    }
+
+    #[cold]
+    fn plane_in_zone(&self, lpn: Lpn) -> PlaneId {
+        self.zones.as_ref().expect("nothing else has no stripes").plane_of(lpn)
     }
 
     /// The plane of a map page: the one that striping gives to its number.
@@ -229,26 +247,64 @@ impl Base {
     pub(crate) fn frontier(&self, set: SetId, sets: &Sets) -> Frontier {
         let state = &sets[set];
         match sets.stage(set) {
-            Stage::Program if self.slc.is_some() => self.frontier_of_write(set, sets),
+            Stage::Program if self.splits_writes => self.frontier_split(set, sets),
             Stage::Program => Frontier::HostData(state.stream()),
             Stage::CopyProgram | Stage::FoldProgram => {
                 let source = state.source().expect("a copy has a source");
                 self.map.blocks.copy_frontier(self.geometry.block_of(source))
             }
             Stage::JournalProgram => Frontier::Journal,
+            Stage::PadProgram => Frontier::Zone(state.padded_zone()),
             _ => Frontier::HostMap,
+        }
+    }
+
+    /// The same of a write where there is an SLC cache, or where there are zones.
+    fn frontier_split(&self, set: SetId, sets: &Sets) -> Frontier {
+        match &self.zones {
+            Some(zones) => Frontier::Zone(zones.zone_of(sets[set].lpn()).0),
+            None => self.frontier_of_write(set, sets),
+        }
+    }
+
+    /// Takes the next unit of a frontier. Returns it, and whether a block was opened for it; none
+    /// where no block is free.
+    #[inline]
+    pub(super) fn take_unit(&mut self, plane: PlaneId, frontier: Frontier) -> Option<(Ppn, bool)> {
+        match (frontier, &mut self.zones) {
+            (Frontier::Zone(zone), Some(zones)) => {
+                zones.take_unit(zone, plane, &mut self.map.blocks)
+            }
+            _ => self.map.blocks.take_unit(plane, frontier),
         }
     }
 
     /// Takes one more unit of the program unit that a frontier is in.
     pub(crate) fn take_beside(&mut self, plane: PlaneId, frontier: Frontier) -> Ppn {
-        let (ppn, _) =
-            self.map.blocks.take_unit(plane, frontier).expect("its program unit has room");
+        let (ppn, _) = self.take_unit(plane, frontier).expect("its program unit has room");
         ppn
+    }
+
+    /// Units of a block that have been programmed, or are about to be.
+    pub(crate) fn written_units(&self, block: BlockId) -> u32 {
+        match &self.zones {
+            Some(zones) => zones.written_units(block),
+            None => self.map.blocks.written_units(block),
+        }
+    }
+
+    /// What tells lines apart that are programmed on one plane: the frontier of host data or, with
+    /// zones, the zone.
+    #[inline]
+    pub(crate) fn row_of(&self, lpn: Lpn, stream: u8) -> u32 {
+        self.zones.as_ref().map_or(u32::from(stream), |zones| zones.group_of(lpn))
     }
 
     /// Leaves the rest of the program unit that a frontier is in empty, behind `taken` units.
     pub(crate) fn pad(&mut self, plane: PlaneId, frontier: Frontier, taken: u32) {
+        if let (Frontier::Zone(zone), Some(zones)) = (frontier, &mut self.zones) {
+            return zones.leave(zone, plane, self.geometry.program_units() - taken);
+        }
         self.map.blocks.pad(plane, frontier, taken);
     }
 

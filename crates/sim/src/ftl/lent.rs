@@ -43,6 +43,8 @@ pub(crate) enum Eraser {
     Host(u64),
     /// The journal of a device with layers, which fills its blocks by turns.
     Journal,
+    /// A reset of a zone.
+    Zone,
 }
 
 /// A unit that has been copied.

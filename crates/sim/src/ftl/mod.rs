@@ -29,9 +29,11 @@ mod saving;
 mod slc;
 mod stale;
 mod study;
+mod zns;
 
 use crate::config::Settings;
 use crate::handle::SetId;
+use crate::parts::blocks::Frontier;
 use crate::parts::layer::MergeCounts;
 use crate::saved::{Reader, RestoreError, Writer};
 use crate::sets::{Sets, Stage};
@@ -55,6 +57,7 @@ use planned::Planned;
 use raw::Raw;
 pub(crate) use restart::Recovered;
 use std::ops::{Deref, DerefMut};
+pub(crate) use zns::{Started, ZoneBlocks, Zoned, live_changes};
 
 /// Who chooses the pages of writes.
 #[derive(Clone, Debug)]
@@ -65,6 +68,8 @@ pub(crate) enum Scheme {
     Planned(Box<Planned>),
     /// The host: nothing is translated.
     Raw(Box<Raw>),
+    /// Zones, at their write pointers.
+    Zoned(Box<Zoned>),
 }
 
 /// Calls a method of whichever scheme it is.
@@ -74,6 +79,7 @@ macro_rules! either {
             Scheme::Page($own) => $call,
             Scheme::Planned($own) => $call,
             Scheme::Raw($own) => $call,
+            Scheme::Zoned($own) => $call,
         }
     };
 }
@@ -107,7 +113,8 @@ impl Ftl {
     pub(crate) fn new(settings: &Settings, planned: Option<Box<Planned>>) -> Self {
         let spans = planned.as_ref().map(|planned| planned.spans());
         let raw = Raw::new(settings).map(|raw| Scheme::Raw(Box::new(raw)));
-        let scheme = raw.or(planned.map(Scheme::Planned));
+        let zoned = || Zoned::new(settings).map(|zoned| Scheme::Zoned(Box::new(zoned)));
+        let scheme = raw.or(planned.map(Scheme::Planned)).or_else(zoned);
         let scheme = scheme.unwrap_or_else(|| Scheme::Page(PageFtl::new(settings)));
         Self { base: Base::new(settings, spans), scheme }
     }
@@ -176,6 +183,40 @@ impl Ftl {
             Scheme::Planned(planned) => Some(planned),
             _ => None,
         }
+    }
+
+    /// The zones, where there are any.
+    pub(crate) fn zones(&mut self) -> Option<&mut Zoned> {
+        match &mut self.scheme {
+            Scheme::Zoned(zoned) => Some(zoned),
+            _ => None,
+        }
+    }
+
+    /// The zones, to be looked at.
+    pub(crate) fn seen_zones(&self) -> Option<&Zoned> {
+        match &self.scheme {
+            Scheme::Zoned(zoned) => Some(zoned),
+            _ => None,
+        }
+    }
+
+    /// The zones that a request which has just been started resets: the first unit of each, and how
+    /// many were written.
+    pub(crate) fn resets(&self, order: u64) -> Vec<(Lpn, u32)> {
+        self.seen_zones().map_or_else(Vec::new, |zones| zones.resets(order))
+    }
+
+    /// A unit of a zone that is reset is forgotten.
+    pub(crate) fn forget_unit(&mut self, lpn: Lpn) {
+        self.base.map.uncover(lpn);
+        self.base.map.trim(lpn);
+    }
+
+    /// The first zones of a fresh device are written: this share of all units.
+    pub(crate) fn fill_zones(&mut self, share: impl FnOnce(u32) -> u32) {
+        let Scheme::Zoned(zoned) = &mut self.scheme else { panic!("there are no zones") };
+        zoned.fill(share(zoned.all_units()), &mut self.base);
     }
 
     /// The scheme, and what is lent to it.
@@ -255,7 +296,7 @@ impl Ftl {
 
     /// Whether a page map chooses the pages of writes.
     pub(crate) fn is_page_map(&self) -> bool {
-        !self.is_raw() && !self.is_planned()
+        matches!(self.scheme, Scheme::Page(_))
     }
 
     /// A phase ends, when nothing of the layer's own work may be left over.
@@ -282,7 +323,7 @@ impl Ftl {
         match &mut self.scheme {
             Scheme::Page(page) => *page = restart::restart_page(page, &mut base, settings, &found),
             Scheme::Planned(layers) => layers.recover(&found, &mut base.map),
-            Scheme::Raw(_) => unreachable!("what the host names cannot be cut"),
+            Scheme::Raw(_) | Scheme::Zoned(_) => unreachable!("what cannot be cut"),
         }
         base.adopt(found.place);
         if let Some(journal) = &mut base.journal {
@@ -316,7 +357,11 @@ impl Ftl {
         if let Some(ppn) = self.unit_named(sets[set].lpn()) {
             return Some(self.base.geometry.page_in_block(ppn));
         }
-        self.blocks().next_page(sets.plane(set), self.frontier(set, sets))
+        let (plane, frontier) = (sets.plane(set), self.frontier(set, sets));
+        match (frontier, &self.base.zones) {
+            (Frontier::Zone(zone), Some(zones)) => zones.next_page(zone, plane),
+            _ => self.blocks().next_page(plane, frontier),
+        }
     }
 
     /// A bit a page: whether it is not erased, where pages of a block are not filled in ascending

@@ -45,7 +45,7 @@ pub(super) trait Placement {
         Room::None
     }
 
-    /// A copy has been programmed by a set.
+    /// A copy has been programmed by a set, or padding.
     fn copied(&mut self, set: SetId, lent: &mut Lent<'_>) {
         unreachable!("nothing is copied")
     }

@@ -14,6 +14,9 @@ impl Base {
         if let Some(ring) = &self.ring {
             ring.save(to);
         }
+        if let Some(zones) = &self.zones {
+            zones.save(to);
+        }
     }
 
     /// Restores what [`Self::save_map`] saved.
@@ -24,8 +27,11 @@ impl Base {
         if let Some(cache) = &mut self.cache {
             cache.load(from)?;
         }
-        match &mut self.ring {
-            Some(ring) => ring.load(from),
+        if let Some(ring) = &mut self.ring {
+            ring.load(from)?;
+        }
+        match &mut self.zones {
+            Some(zones) => zones.load(from),
             None => Ok(()),
         }
     }

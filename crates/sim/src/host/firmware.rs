@@ -16,6 +16,8 @@ const TAIL_SEED: u64 = 0x1405_7B7E_F767_814F;
 #[derive(Clone, Debug)]
 pub(super) struct Firmware {
     keys: FirmwareKeys,
+    /// What an append to a zone takes more than a write.
+    append: Span,
     /// When each core has nothing left to do.
     free: Vec<Time>,
     /// Time of each request with its core and in the line for it, by handle.
@@ -31,7 +33,8 @@ impl Firmware {
         let cores = usize::try_from(keys.cores).expect("the key's range is small");
         let free = vec![Time::ZERO; cores];
         let stalls = Stalls::new(&keys);
-        (cores > 0).then(|| Box::new(Self { keys, free, spent_ns: Vec::new(), stalls }))
+        let append = Span::from_ns(settings.keys.schemes.zns.append_ns);
+        (cores > 0).then(|| Box::new(Self { keys, append, free, spent_ns: Vec::new(), stalls }))
     }
 
     /// A phase begins.
@@ -62,7 +65,9 @@ impl Firmware {
             self.spent_ns.resize(handle.index() + 1, 0);
         }
         let core = self.free.iter_mut().min().expect("there is a core");
-        let over = now.max(*core) + service(&self.keys, request);
+        let appends = !self.append.is_zero() && request.request.appends();
+        let append = if appends { self.append } else { Span::ZERO };
+        let over = now.max(*core) + service(&self.keys, request) + append;
         *core = over;
         let mut since = now;
         if let Some(stalls) = &mut self.stalls {

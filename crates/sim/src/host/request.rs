@@ -128,6 +128,11 @@ impl Pending {
         self.lpn_of(page)
     }
 
+    /// It is another one from now on, which touches so many units from `first` on.
+    pub(crate) const fn restate(&mut self, request: &Request, (first, pages): (Lpn, u32)) {
+        (self.request, self.first, self.pages) = (*request, first, pages);
+    }
+
     /// It has no page access; what it waits for is a set without a command.
     pub(crate) const fn begin_barrier(&mut self) {
         self.unfinished = 1;

@@ -75,6 +75,12 @@ pub(crate) fn make_telling(
     ftl: &mut Ftl,
     tell: &mut dyn FnMut(Building),
 ) -> Made {
+    if settings.zones.is_some() {
+        if settings.keys.state.initial == InitialState::Full {
+            ftl.fill_zones(|units| share(units, settings.keys.state.fill_percent));
+        }
+        return Made::default();
+    }
     match ftl.map_and_layers() {
         (map, None) => make_map(settings, map, tell),
         (map, Some(layers)) => {

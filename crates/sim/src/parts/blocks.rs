@@ -41,6 +41,8 @@ pub enum Frontier {
     Slc,
     /// The journal of the map and its checkpoints.
     Journal,
+    /// Host writes of a zone, whose open blocks are not kept here.
+    Zone(u32),
 }
 
 impl Frontier {
@@ -102,6 +104,7 @@ impl Frontiers {
                 self.data() + if self.maps { 1 + self.copied_maps as u16 } else { 0 }
             }
             Frontier::HostData(stream) => (stream % self.streams) as u16,
+            Frontier::Zone(_) => panic!("zones have blocks of their own"),
             Frontier::CopiedData(_) if self.generations == 0 => 0,
             Frontier::CopiedData(generation) => {
                 let last = self.generations - 1;
@@ -341,9 +344,11 @@ impl Blocks {
                 self.frontiers.generations == 0 && stream % self.frontiers.streams == 0
             }
             Frontier::HostMap => !self.frontiers.copied_maps,
-            Frontier::CopiedMap | Frontier::CopiedData(_) | Frontier::Slc | Frontier::Journal => {
-                false
-            }
+            Frontier::CopiedMap
+            | Frontier::CopiedData(_)
+            | Frontier::Slc
+            | Frontier::Journal
+            | Frontier::Zone(_) => false,
         }
     }
 

@@ -9,6 +9,7 @@ use super::Sets;
 use crate::handle::{RequestId, SetId};
 use flashyard_core::units::Lpn;
 use std::iter::successors;
+use std::ops::Range;
 
 /// The places of a set in the index and in the order of changes.
 #[derive(Clone, Copy, Debug)]
@@ -297,6 +298,17 @@ impl Sets {
                 return Some(up);
             }
             up = later;
+        }
+    }
+
+    /// Live changes of these units no longer count.
+    pub(crate) fn supersede_all(&mut self, units: &Range<Lpn>) {
+        let mut next = self.oldest_change;
+        while let Some(set) = next {
+            next = self[set].links.later_change;
+            if self[set].changes() && units.contains(&self[set].lpn) {
+                self.state_mut(set).work.supersede();
+            }
         }
     }
 

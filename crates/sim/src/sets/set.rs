@@ -206,6 +206,14 @@ impl Set {
         }
     }
 
+    /// The finished zone that it fills.
+    pub(crate) const fn padded_zone(&self) -> u32 {
+        match self.work {
+            Work::Own(OwnWork::Pad { zone }) => zone,
+            _ => panic!("only padding fills a zone with nothing"),
+        }
+    }
+
     /// The line of the write buffer whose contents it programs.
     #[inline]
     pub(crate) fn line(&self) -> Option<LineId> {

@@ -36,6 +36,8 @@ pub(crate) enum Stage {
     RewriteProgram,
     /// Program changes of the map, or a page of the whole map.
     JournalProgram,
+    /// Program nothing, so that a zone is full (`ZP`).
+    PadProgram,
     /// Erase the victim.
     Erase,
     /// Erase a block that the host names (DE).
@@ -58,7 +60,7 @@ pub(crate) const STAGE_KINDS: usize = Stage::Barrier as usize + 1;
 
 impl Stage {
     /// The commands that a die serves.
-    pub(crate) const COMMANDS: [Self; 19] = [
+    pub(crate) const COMMANDS: [Self; 20] = [
         Self::EvictRead,
         Self::Writeback,
         Self::Fetch,
@@ -78,6 +80,7 @@ impl Stage {
         Self::RewriteRead,
         Self::RewriteProgram,
         Self::JournalProgram,
+        Self::PadProgram,
     ];
 
     /// What the array does; nothing for the buffer, the link and a barrier.
@@ -97,7 +100,8 @@ impl Stage {
             | Self::MergeProgram
             | Self::FoldProgram
             | Self::RewriteProgram
-            | Self::JournalProgram => Op::Program,
+            | Self::JournalProgram
+            | Self::PadProgram => Op::Program,
             Self::Erase | Self::HostErase | Self::MergeErase | Self::FoldErase => Op::Erase,
             Self::Buffer | Self::Link | Self::Barrier => unreachable!(),
         }
@@ -114,6 +118,7 @@ impl Stage {
             | Self::Read
             | Self::Program
             | Self::HostErase
+            | Self::PadProgram
             | Self::Buffer
             | Self::Link
             | Self::Barrier => Purpose::Host,
@@ -147,6 +152,7 @@ impl Stage {
             Self::RewriteRead => "UR",
             Self::RewriteProgram => "UP",
             Self::JournalProgram => "JP",
+            Self::PadProgram => "ZP",
             Self::Buffer => "B",
             Self::Link => "L",
             Self::Barrier => "F",

@@ -95,6 +95,7 @@ pub(super) fn derive(keys: &DeviceKeys, fail: &mut impl FnMut(String)) -> Settin
         slc: None,
         factory_bad_blocks: 0,
         plane_valid_units: 0,
+        zones: None,
         buffer_units: 0,
         tables: Some(TableCost::NONE),
     }

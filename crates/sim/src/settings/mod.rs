@@ -11,6 +11,7 @@ mod raw;
 mod requests;
 mod slc;
 mod times;
+pub(crate) mod zns;
 
 use crate::config::{
     Allocation, BufferKeys, ConfigError, DeviceKeys, Eviction, GcStart, HostChoice, Isolation,
@@ -84,7 +85,16 @@ impl Settings {
         let geometry = geometry(keys, units_per_page);
         check_combinations(keys, &geometry, &mut fail);
         check_power(keys, &mut fail);
-        let exported = exported_units(keys, units);
+        let good = keys.geometry.blocks_per_plane.saturating_sub(unusable(keys));
+        let zones = if keys.is_zoned() {
+            Some(zns::shape(keys, &geometry, good, &mut fail)?)
+        } else {
+            None
+        };
+        let exported = zones.map_or_else(
+            || exported_units(keys, units),
+            |zones| u64::from(zones.count) * u64::from(zones.size),
+        );
         let resident = keys.map.store == MapStore::Resident;
         let map_pages = match lines {
             Some((entries, _)) if !resident => exported.div_ceil(entries),
@@ -100,7 +110,7 @@ impl Settings {
         let most = if plans {
             planned::check_scheme(&keys, &geometry, exported, &mut fail);
             u64::MAX
-        } else if keys.is_raw() {
+        } else if keys.is_raw() || keys.is_zoned() {
             u64::MAX
         } else {
             check_spare(&keys, &geometry, frontiers, exported, map_pages, &mut fail)
@@ -117,9 +127,11 @@ impl Settings {
             plane_valid_units: u32::try_from(most).unwrap_or(u32::MAX),
             // More lines than the host has units are never used.
             buffer_units: small((keys.buffer.bytes / unit_bytes(&keys)).min(exported)),
+            zones,
             tables: None,
             keys,
         };
+        zns::check(&settings, &mut fail);
         if !plans && let Err(why) = initial::device::check(&settings) {
             problems.push(Problem { place: String::new(), what: why.to_string() });
         }
@@ -159,7 +171,7 @@ fn check_frontier(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
         return;
     }
     let needs = [
-        (keys.plans() || keys.is_raw(), "a page map; set ftl.scheme = \"page\""),
+        (keys.plans() || keys.is_raw(), "a page map or zones; set ftl.scheme = \"page\""),
         (
             keys.nand.multi_plane == MultiPlane::None,
             "operations over several planes; set nand.multi_plane = \"same_page\"",

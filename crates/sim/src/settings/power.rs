@@ -26,6 +26,12 @@ pub(super) fn check(keys: &DeviceKeys, unit_bytes: u64, fail: &mut impl FnMut(St
             .to_string(),
     );
     refuse(
+        keys.is_zoned(),
+        "power: zones do not recover: their states and pointers are not kept; leave the section \
+         out, or set ftl.scheme = \"page\""
+            .to_string(),
+    );
+    refuse(
         keys.plans() && !power.oob_scan,
         format!(
             "power.oob_scan: ftl.scheme = \"{}\" finds the pages of log blocks, and those of a \

@@ -42,8 +42,8 @@ pub(super) fn check(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl FnMu
     refuse(!HostRule::of(keys).in_order(), "host.policy", "starts requests in order", fix);
 }
 
-/// Garbage collection and the care for blocks, which are the host's.
-fn check_care(keys: &DeviceKeys, refuse: &mut impl FnMut(bool, &str, &str, &str)) {
+/// Garbage collection and the care for blocks, which are the host's or left out.
+pub(super) fn check_care(keys: &DeviceKeys, refuse: &mut impl FnMut(bool, &str, &str, &str)) {
     let collects = "collects no garbage";
     let background = keys.gc.timing == GcTiming::Background;
     refuse(background, "gc.timing", collects, "set gc.timing = \"on_demand\"");

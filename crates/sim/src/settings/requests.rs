@@ -16,6 +16,8 @@ impl Settings {
         let end = start + u64::from(request.sectors);
         let (first, last) = match request.op {
             RequestOp::Flush => (0, 0),
+            // Whole zones are reset, and nothing else is forgotten.
+            RequestOp::Trim if self.zones.is_some() => (0, 0),
             RequestOp::Trim if self.keys.is_raw() => {
                 let block = u64::from(self.geometry.units_per_block());
                 let (first, last) = (start.div_ceil(unit * block), end / (unit * block));

@@ -78,7 +78,7 @@ pub(super) fn check(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
         }
     };
     refuse(
-        keys.plans() || keys.is_raw(),
+        keys.plans() || keys.is_raw() || keys.is_zoned(),
         "only a page map has an SLC cache",
         "set ftl.scheme = \"page\"",
     );

@@ -68,3 +68,4 @@ mod study_page;
 mod superblocks;
 mod triggers;
 mod wear;
+mod zones;

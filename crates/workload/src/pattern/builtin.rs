@@ -1,6 +1,6 @@
 //! The built-in device benchmarks: closed loops, rows of data.
 
-use super::keys::{Access, Arrival, PatternKeys, SizeRule};
+use super::keys::{Access, Action, Arrival, PatternKeys, SizeRule};
 use flashyard_core::quantity::{Bytes, Micro, Milli, Ppm, Sectors};
 use flashyard_core::units::Span;
 
@@ -63,6 +63,10 @@ const READS: PatternKeys = PatternKeys {
     zone_1_accesses_percent: Ppm::from_percent(80),
     zone_2_percent: Ppm::from_percent(20),
     zone_2_accesses_percent: Ppm::from_percent(10),
+    zones: 0,
+    first_zone: 0,
+    append: false,
+    zone_action: Action::None,
     scatter: true,
     stride_kib: Sectors::from_kib(64),
     arrival: Arrival::None,

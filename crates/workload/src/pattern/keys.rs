@@ -2,6 +2,7 @@
 
 use flashyard_core::key::Kind;
 use flashyard_core::quantity::{Bytes, Micro, Milli, Ppm, Sectors};
+use flashyard_core::request::ZoneAction;
 use flashyard_core::units::Span;
 use flashyard_core::{choice, keys};
 
@@ -27,6 +28,35 @@ choice! {
         /// Uniform in each of three zones, which lie behind each other and get shares of the
         /// accesses.
         Zoned = "zoned",
+    }
+}
+
+choice! {
+    /// What requests do to whole zones.
+    pub enum Action {
+        /// Nothing: they read, write and trim.
+        None = "none",
+        /// They reset them.
+        Reset = "reset",
+        /// They finish them.
+        Finish = "finish",
+        /// They open them explicitly.
+        Open = "open",
+        /// They close them.
+        Close = "close",
+    }
+}
+
+impl Action {
+    /// What is done, if anything is.
+    pub(super) const fn asked(self) -> Option<ZoneAction> {
+        match self {
+            Self::None => None,
+            Self::Reset => Some(ZoneAction::Reset),
+            Self::Finish => Some(ZoneAction::Finish),
+            Self::Open => Some(ZoneAction::Open),
+            Self::Close => Some(ZoneAction::Close),
+        }
     }
 }
 
@@ -72,6 +102,14 @@ const FEW_ZIPF: &[&str] = &["pattern.requests=500", "pattern.access=zipf"];
 const FEW_HOT: &[&str] = &["pattern.requests=500", "pattern.access=hot_cold"];
 const FEW_SKEWED: &[&str] = &["pattern.requests=500", "pattern.access=self_similar"];
 const FEW_ZONED: &[&str] = &["pattern.requests=500", "pattern.access=zoned"];
+const IN_ZONES: &[&str] = &[
+    "pattern.requests=500",
+    "pattern.access=sequential",
+    "pattern.read_percent=0",
+    "pattern.zones=1",
+    "ftl.scheme=zns",
+    "map.store=resident",
+];
 const FEW_STRIDED: &[&str] = &["pattern.requests=500", "pattern.access=strided"];
 const FEW_POISSON: &[&str] =
     &["pattern.requests=500", "pattern.arrival=poisson", "stream.pacing=open"];
@@ -209,6 +247,27 @@ keys! {
         /// How long the range is, in percent of the device's capacity.
         range_percent: Ppm = Ppm::ALL => {
             kind: Kind::percent(1, 1_000_000), source: DEVICE_BENCHMARK, flip: "1", with: FEW,
+        },
+        /// On a device with zones (`ftl.scheme = "zns"`): the range is so many zones from first_zone
+        /// on, in place of start_percent and range_percent. 0: it is as those say.
+        zones: u64 = 0 => {
+            kind: Kind::count("zones", 0, 1_000_000), source: DEVICE_BENCHMARK,
+            flip: "2", with: IN_ZONES,
+        },
+        /// The zone, counted from 0, that the range begins with where zones says how long it is.
+        first_zone: u64 = 0 => {
+            kind: Kind::count("zones", 0, 1_000_000), source: DEVICE_BENCHMARK,
+            flip: "3", with: IN_ZONES,
+        },
+        /// On a device with zones: writes are appends to the zone that their address lies in.
+        append: bool = false => {
+            kind: Kind::Bool, source: DEVICE_BENCHMARK, flip: "true", with: IN_ZONES,
+        },
+        /// On a device with zones: requests do this to the zones of the range, one zone after the
+        /// other, and nothing else.
+        zone_action: Action = Action::None => {
+            kind: Kind::Choice(Action::WORDS), source: DEVICE_BENCHMARK,
+            flip: "finish", with: IN_ZONES,
         },
         /// `access = "zipf"` and `"fio_zipf"`: the exponent.
         zipf_exponent: Milli = Milli::from_thousandths(990) => {

@@ -17,16 +17,19 @@ mod places;
 pub(crate) mod self_similar;
 mod sizes;
 mod zipf;
+mod zones;
 
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
 
 pub use self::builtin::{BUILT_IN_PATTERNS, BuiltInPattern};
-pub use self::keys::{Access, Arrival, PatternKeys, SizeRule};
+pub use self::keys::{Access, Action, Arrival, PatternKeys, SizeRule};
+pub use self::zones::ZoneGrid;
 
 use self::arrivals::Arrivals;
 use self::places::Places;
 use self::sizes::{Sizes, kib};
+use self::zones::InZones;
 use crate::error::WorkloadError;
 use crate::random::SplitMix64;
 use crate::{Extent, RequestSource, SourceStats};
@@ -45,6 +48,8 @@ pub struct Pattern {
     ops: Ops,
     sizes: Sizes,
     places: Places,
+    /// What is special about requests to zones.
+    zones: Option<Box<InZones>>,
     stats: SourceStats,
 }
 
@@ -55,9 +60,23 @@ impl Pattern {
         seed: u64,
         capacity_sectors: Option<u64>,
     ) -> Result<Self, WorkloadError> {
+        Self::with_zones(keys, seed, capacity_sectors, None)
+    }
+
+    /// The same on a device with these zones, if it has any.
+    pub fn with_zones(
+        keys: &PatternKeys,
+        seed: u64,
+        capacity_sectors: Option<u64>,
+        grid: Option<ZoneGrid>,
+    ) -> Result<Self, WorkloadError> {
+        let zones = InZones::new(keys, grid)?;
         let ops = Ops::new(keys, SplitMix64::stream(seed, 2))?;
         let sizes = Sizes::new(keys, SplitMix64::stream(seed, 3))?;
-        let (start, length) = range(keys, capacity_sectors.unwrap_or(UNKNOWN_CAPACITY))?;
+        let (start, length) = match zones.as_ref().and_then(|zones| zones.range()) {
+            Some(range) => range,
+            None => range(keys, capacity_sectors.unwrap_or(UNKNOWN_CAPACITY))?,
+        };
         let largest = sizes.largest();
         let random = [SplitMix64::stream(seed, 4), SplitMix64::stream(seed, 5)];
         if keys.access == Access::Sequential && !keys.sequential_percent.is_zero() {
@@ -74,6 +93,7 @@ impl Pattern {
             ops,
             sizes,
             places,
+            zones,
             stats: SourceStats { clock_epochs: 1, ..SourceStats::default() },
         })
     }
@@ -102,7 +122,12 @@ impl RequestSource for Pattern {
             (self.places.draw(u64::from(sectors)), sectors)
         };
         let flags = self.ops.flags(op);
-        Ok(Some(Request::new(op, first_sector, sectors).at(Time::from_ns(arrival)).with(flags)))
+        let request = Request::new(op, first_sector, sectors).at(Time::from_ns(arrival));
+        let request = request.with(flags);
+        Ok(Some(match &mut self.zones {
+            None => request,
+            Some(zones) => zones.turn(request),
+        }))
     }
 
     fn stats(&self) -> SourceStats {

@@ -89,6 +89,8 @@ pub struct Checker {
     /// Whether the host names physical pages, and whether they are programmed whatever their state.
     raw: bool,
     any_state: bool,
+    /// Whether blocks are erased whenever their zone is reset.
+    zoned: bool,
     /// Whether each die's array is at work, suspended or not, and how many may be.
     drawing: Vec<bool>,
     most_drawing: usize,
@@ -140,6 +142,7 @@ impl Checker {
                 && settings.keys.channel.arbitration == BusPolicyName::Framework,
             raw,
             any_state,
+            zoned: settings.zones.is_some(),
             order,
             programmed: match order {
                 ProgramOrder::Sequential => Vec::new(),
@@ -252,6 +255,15 @@ impl Checker {
             to_carry: 0,
         };
         assert!(self.asked.insert(order, asked).is_none(), "request {order} arrived twice");
+    }
+
+    /// A request is another one since it was started: an append has its place, and a request
+    /// without pages has no effect on them.
+    pub fn restated(&mut self, order: u64, request: &Request, first: Lpn, pages: u32) {
+        let start = first.index();
+        let acknowledged = self.acknowledged[start..start + pages as usize].to_vec();
+        let asked = self.asked.get_mut(&order).expect("a request arrives first");
+        (asked.request, asked.first, asked.acknowledged) = (*request, first, acknowledged);
     }
 
     /// So many bytes of a request have to cross the link before it is answered.
@@ -523,7 +535,7 @@ impl Checker {
         let first = self.geometry.unit_of(block, 0);
         let written = self.next_unit[block.index()];
         let written = written.next_multiple_of(self.cells.program_units(first));
-        if self.order == ProgramOrder::Sequential && !self.raw {
+        if self.order == ProgramOrder::Sequential && !self.raw && !self.zoned {
             assert_eq!(
                 written,
                 self.cells.block_units(first),

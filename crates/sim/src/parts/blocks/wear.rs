@@ -119,7 +119,7 @@ impl Blocks {
 
     /// Takes a free block: a block that was never used. If there is none, the block that was erased
     /// first or, with wear levelling, the one with the fewest erases.
-    pub(super) fn take_free(&mut self, plane: PlaneId) -> Option<BlockId> {
+    pub(crate) fn take_free(&mut self, plane: PlaneId) -> Option<BlockId> {
         let first = self.geometry.first_block(plane);
         let aside = |block| self.cells.as_ref().is_some_and(|cells| cells.is_aside(block));
         let pool = &mut self.pools[plane.index()];

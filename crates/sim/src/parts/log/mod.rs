@@ -96,6 +96,7 @@ macro_rules! registry {
     ($($(#[doc = $doc:literal])+ $variant:ident($module:ident::$keys:ident) = $name:literal,)+) => {
         pub mod none;
         pub mod page;
+        pub mod zns;
         $(pub mod $module;)+
 
         flashyard_core::parts! {
@@ -104,6 +105,9 @@ macro_rules! registry {
                 Page(page::PageKeys) = "page",
                 /// No map: host addresses are physical, and a trim erases blocks.
                 None(none::NoneKeys) = "none",
+                /// Zones: the host writes each in order and resets it as a whole; the device
+                /// collects no garbage.
+                Zns(zns::ZnsKeys) = "zns",
                 $($(#[doc = $doc])+ $variant($module::$keys) = $name,)+
             }
         }
@@ -113,14 +117,14 @@ macro_rules! registry {
             $(visitor.visit::<$module::$keys>($name);)+
         }
 
-        /// The names of the schemes that plan: all but the page map and none.
+        /// The names of the schemes that plan: all but the page map, none and zones.
         pub const PLANNING: &[&str] = &[$($name),+];
 
         impl AnyScheme {
             /// The scheme, where it plans.
             pub(crate) fn boxed(self) -> Option<Box<dyn BoxedScheme>> {
                 match self {
-                    Self::Page(_) | Self::None(_) => None,
+                    Self::Page(_) | Self::None(_) | Self::Zns(_) => None,
                     $(Self::$variant(keys) => Some(Box::new(keys)),)+
                 }
             }
@@ -128,7 +132,7 @@ macro_rules! registry {
             /// What manages a plane of this shape, where the scheme plans.
             pub fn layer(&self, shape: &Shape) -> Option<AnyLayer> {
                 match self {
-                    Self::Page(_) | Self::None(_) => None,
+                    Self::Page(_) | Self::None(_) | Self::Zns(_) => None,
                     $(Self::$variant(keys) => {
                         Some(AnyLayer::$variant(Scheme::layer(keys, shape)))
                     })+

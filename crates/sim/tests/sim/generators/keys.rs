@@ -2,7 +2,7 @@
 
 use crate::common::Random;
 use crate::common::phases::named;
-use flashyard_core::request::{Request, RequestOp};
+use flashyard_core::request::{Request, RequestOp, ZoneAction};
 use flashyard_core::units::Time;
 use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
 use flashyard_sim::stream::{Pacing, Stream, StreamKeys};
@@ -33,6 +33,17 @@ const LOG: &[&str] = &[
 /// What `@raw` stands for: host addresses are physical. The requests are reads then.
 const RAW: &[&str] = &["ftl.scheme=none", "map.store=resident"];
 
+/// What `@zoned` stands for: zones of 16 pages on two dies. The requests are those to zones then.
+const ZONED: &[&str] = &[
+    "ftl.scheme=zns",
+    "map.store=resident",
+    "geometry.channels=2",
+    "geometry.ways=1",
+    "geometry.planes=1",
+    "geometry.blocks_per_plane=20",
+    "geometry.pages_per_block=8",
+];
+
 /// Pages that the requests to a full device touch: fewer than any flip leaves.
 const FULL_PAGES: u64 = 200;
 
@@ -54,6 +65,7 @@ pub fn settings(with: &[&str], flip: Option<&str>) -> Result<Settings, String> {
     let full = match () {
         () if with.contains(&"@log") => LOG,
         () if with.contains(&"@raw") => RAW,
+        () if with.contains(&"@zoned") => ZONED,
         () if is_full(with) => FULL,
         () => &[],
     };
@@ -106,12 +118,32 @@ pub fn requests(full: bool) -> Vec<Request> {
     requests
 }
 
+/// Appends to zones, and all actions on them.
+fn zone_requests() -> impl Iterator<Item = Request> {
+    let zone = |zone: u64| zone * 16 * 8;
+    let mut requests = vec![Request::zone(ZoneAction::Open, zone(0))];
+    for round in 0..3 {
+        requests.extend((0..4).map(|at| Request::append(zone(at), 8 * (2 + round))));
+    }
+    requests.push(Request::zone(ZoneAction::Close, zone(0)));
+    requests.extend((0..4).map(|at| Request::new(RequestOp::Read, zone(at), 48)));
+    requests.push(Request::zone(ZoneAction::Finish, zone(1)));
+    requests.extend((0..3).map(|at| Request::zone(ZoneAction::Reset, zone(at))));
+    requests.push(Request::append(zone(0), 64));
+    (0..).zip(requests).map(|(at, request)| request.at(Time::from_us(400 * at)))
+}
+
 /// The requests as the streams that a key's `with` asks for: one that keeps their times, or two.
 pub fn streams<'a>(with: &[&str], requests: &'a [Request]) -> Vec<Stream<'a, Infallible>> {
     if with.contains(&"@raw") {
         let reads = |request: &&Request| request.op == RequestOp::Read;
         let mut reads = requests.iter().filter(reads).copied();
         let source = Box::new(move || Ok::<_, Infallible>(reads.next()));
+        return vec![Stream { name: "host".to_string(), keys: StreamKeys::default(), source }];
+    }
+    if with.contains(&"@zoned") {
+        let mut requests = zone_requests();
+        let source = Box::new(move || Ok::<_, Infallible>(requests.next()));
         return vec![Stream { name: "host".to_string(), keys: StreamKeys::default(), source }];
     }
     if !has_streams(with) {

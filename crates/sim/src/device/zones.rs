@@ -1,0 +1,99 @@
+//! Requests to zones: what they are when they are started, and actions on whole zones.
+
+use super::Device;
+use crate::buffer::is_unput;
+use crate::ftl::{Started, Zoned, live_changes};
+use crate::handle::{RequestId, SetId};
+use crate::observe::FlushTrigger;
+use crate::zones::ZoneReport;
+use flashyard_core::units::Lpn;
+use std::ops::Range;
+
+impl Device {
+    /// The zones, where there are any.
+    pub(crate) fn zones(&mut self) -> Option<&mut Zoned> {
+        self.ftl.zones()
+    }
+
+    /// A zone by its number.
+    pub(crate) fn zone(&self, zone: u32) -> Option<ZoneReport> {
+        self.ftl.seen_zones()?.report(zone)
+    }
+
+    /// A request is started on a device with zones.
+    #[cold]
+    pub(super) fn start_in_zone(&mut self, handle: RequestId) {
+        let (request, order) = (*self.host[handle].request(), self.host[handle].order());
+        let Some(zones) = self.ftl.zones() else { return };
+        if let Started::As(now, first, pages) = zones.start(&request, order) {
+            self.host[handle].restate(&now, (first, pages));
+            self.account.restated(order, &now, (first, pages));
+        }
+        for (first, written) in self.ftl.resets(order) {
+            self.forget_zone(order, first, written);
+        }
+    }
+
+    /// The request of this order resets a zone of which so many units from `first` on were written.
+    fn forget_zone(&mut self, order: u64, first: Lpn, written: u32) {
+        let (number, checked) = (self.sets.take_number(), self.account.is_checked());
+        let units = first..Lpn::new(first.get() + written);
+        self.sets.supersede_all(&units);
+        for lpn in (units.start.get()..units.end.get()).map(Lpn::new) {
+            self.ftl.forget_unit(lpn);
+            if checked {
+                self.account.trimmed(order, lpn, number);
+            }
+            self.drop_buffered(lpn, number);
+        }
+    }
+
+    /// Whether a request is an action on zones that has not begun.
+    pub(super) fn acts_on_zone(&mut self, handle: RequestId) -> bool {
+        let order = self.host[handle].order();
+        self.ftl.zones().is_some_and(|zones| zones.acts(order))
+    }
+
+    /// Whether an action on zones may begin: no program of what was written to them before is under
+    /// way or, of a finish, all of it is in the buffer or on its way to flash.
+    pub(super) fn may_act_on_zone(&mut self, handle: RequestId) -> bool {
+        let (order, now) = (self.host[handle].order(), self.now);
+        let zones = self.ftl.zones().expect("there are zones");
+        let Some((units, finishes)) = zones.settles(order) else { return true };
+        let mut waits = zones.is_finishing(&units);
+        let mut changes = live_changes(&self.sets, units.clone()).into_iter();
+        waits |= changes.any(|set| !finishes || is_unput(&self.sets, set));
+        if finishes && !waits {
+            self.flush_zone(&units);
+        }
+        let request = &mut self.host[handle];
+        if waits {
+            request.begin_flush_wait(now);
+        } else {
+            request.end_flush_wait(now);
+        }
+        !waits
+    }
+
+    /// Begins to flush all that the buffer holds of a zone.
+    fn flush_zone(&mut self, units: &Range<Lpn>) {
+        if self.buffer.is_none() {
+            return;
+        }
+        let dirty: Vec<Lpn> = {
+            let contents = self.write_buffer().contents();
+            let dirty = contents.take_while(|(.., dirty, _)| *dirty).map(|(lpn, ..)| lpn);
+            dirty.filter(|lpn| units.contains(lpn)).collect()
+        };
+        for lpn in dirty {
+            let group = self.group_of(lpn, 0);
+            self.flush_lines(None, group, None, FlushTrigger::Asked);
+        }
+    }
+
+    /// An action on zones begins.
+    pub(super) fn act_on_zone(&mut self, set: SetId, handle: RequestId) {
+        let charge = self.charge_of(Some(handle));
+        self.let_ftl(|ftl, lent| ftl.act(set, charge, lent));
+    }
+}
