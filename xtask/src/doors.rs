@@ -24,11 +24,11 @@ const TYPE: &str = "Device";
 
 /// The numbers that the folder may not exceed. Lower them where less is found.
 const HELD: [(&str, usize); 11] = [
-    ("lines", 5049),
+    ("lines", 5008),
     ("doors of account", 115),
     ("doors of buffer", 33),
     ("doors of flash", 67),
-    ("doors of ftl", 92),
+    ("doors of ftl", 89),
     ("doors of host", 77),
     ("doors of ledger", 27),
     ("doors of queues", 34),

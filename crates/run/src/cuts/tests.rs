@@ -5,7 +5,7 @@ use super::{Cut, Cuts, Oracle};
 use crate::plan::Plan;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
-use flashyard_sim::config::Settings;
+use flashyard_sim::config::{Plp, Settings};
 use flashyard_sim::cut::{How, Lost};
 use flashyard_sim::device::Device;
 use flashyard_sim::drive::Drive;
@@ -258,6 +258,47 @@ impl Found {
     }
 }
 
+/// The data that a device has at the start of a run, by physical unit.
+#[derive(Debug, Default)]
+struct Places(BTreeMap<u32, u32>);
+
+struct Looker(Shared<Places>);
+
+impl Observer for Looker {
+    fn follows_units(&self) -> bool {
+        true
+    }
+    fn unit_at_start(&mut self, event: &UnitAtStart) {
+        if let Some(Contents::Data(lpn)) = event.contents {
+            self.0.get().0.insert(event.ppn, lpn);
+        }
+    }
+}
+
+impl Found {
+    /// A device that recovery has left has of each unit the newest version that flash holds, where
+    /// it was not trimmed; no unit is at two places.
+    fn compare_places(&self, drive: Drive) {
+        let places = Shared::new(Places::default());
+        let Drive::Flash(mut device) = drive else { unreachable!("it is no disk") };
+        device.observe(Box::new(Looker(places.clone())));
+        let mut newest: BTreeMap<u32, u64> = BTreeMap::new();
+        for (lpn, version) in self.pages.values() {
+            let known = newest.entry(*lpn).or_insert(0);
+            *known = (*known).max(*version);
+        }
+        let mut seen = BTreeSet::new();
+        for (ppn, lpn) in places.take().0 {
+            assert!(seen.insert(lpn), "unit {lpn} is at two places");
+            assert_eq!(self.pages.get(&ppn), Some(&(lpn, newest[&lpn])), "{ppn}");
+        }
+        let trimmed =
+            |lpn: &u32| self.changes.iter().any(|change| change.trims && change.lpn == *lpn);
+        let lacks = newest.keys().find(|lpn| !seen.contains(lpn) && !trimmed(lpn));
+        assert_eq!(lacks, None, "a unit is on flash and not found");
+    }
+}
+
 /// A device by name with further keys.
 fn settings(device: &str, keys: &[&str]) -> Settings {
     let keys: Vec<(&str, String)> = keys.iter().map(|key| ("", (*key).to_string())).collect();
@@ -361,27 +402,33 @@ fn a_cut_loses_what_the_oracle_names() {
     compare_with_the_oracle(1);
 }
 
-/// The same at 1,000 instants of a run with a volatile buffer, and at 150 of the others.
+/// The same at 1,000 instants of each run.
 #[test]
-#[ignore = "takes 10 s"]
+#[ignore = "takes a minute"]
 fn a_thousand_cuts_lose_what_the_oracle_names() {
-    compare_with_the_oracle(10);
+    compare_with_the_oracle(67);
 }
 
 fn compare_with_the_oracle(times: u32) {
     let power = ["power.oob_scan=true", "power.journal_entries=200"];
-    let variants: [(&[&str], u32); 6] = [
-        (&[], 15),
-        (&["buffer.bytes=65536"], 100),
-        (&["buffer.bytes=65536", "buffer.acknowledge=program"], 15),
-        (&["buffer.bytes=65536", "buffer.volatile=false", "power.plp=capacitor"], 15),
-        (&["buffer.bytes=65536", "buffer.flush_when_idle=true", "buffer.idle_ms=1"], 15),
-        (&["map.store=cmt", "map.cache_bytes=4096", "buffer.bytes=65536"], 15),
+    let variants: [&[&str]; 12] = [
+        &[],
+        &["buffer.bytes=65536"],
+        &["buffer.bytes=65536", "buffer.acknowledge=program"],
+        &["buffer.bytes=65536", "buffer.volatile=false", "power.plp=capacitor"],
+        &["buffer.bytes=65536", "buffer.flush_when_idle=true", "buffer.idle_ms=1"],
+        &["map.store=cmt", "map.cache_bytes=4096", "buffer.bytes=65536"],
+        &["ftl.scheme=block", "nand.program_order=any", "buffer.bytes=65536"],
+        &["ftl.scheme=bast", "nand.program_order=ascending", "buffer.bytes=65536"],
+        &["ftl.scheme=fast", "nand.program_order=any", "buffer.bytes=65536"],
+        &["ftl.scheme=last", "nand.program_order=ascending", "buffer.bytes=65536"],
+        &["ftl.scheme=fast", "nand.program_order=ascending"],
+        &["nand.bits_per_cell=2", "slc.dynamic_percent=50", "buffer.bytes=65536"],
     ];
-    for (keys, count) in variants {
+    for keys in variants {
         let settings = settings("small-full", &[&SMALL[..], &power, keys].concat());
         let requests = mixed(800, 300, 3);
-        let (cuts, record) = watched(&settings, &requests, times * count);
+        let (cuts, record) = watched(&settings, &requests, times * 15);
         let (mut found, mut left) = (Found::default(), &record.0[..]);
         let mut session = Session::new(Drive::new(&settings));
         for request in &requests {
@@ -393,8 +440,11 @@ fn compare_with_the_oracle(times: u32) {
             found.go_on(&settings, &mut left, oracle.at);
             assert_eq!(found.cut(oracle.at), *oracle, "{keys:?}");
             session.advance(oracle.at, Stop::At).expect("it runs");
-            let (_, cut) = session.fork().cut(oracle.at.as_ns()).expect("it can be cut");
+            let (drive, cut) = session.fork().cut(oracle.at.as_ns()).expect("it can be cut");
             assert_eq!(cut.broken().count(), 0, "{keys:?} {cut:?}");
+            if settings.keys.power.plp == Plp::None {
+                found.compare_places(drive);
+            }
             let (undone, lost): (Vec<&Lost>, Vec<&Lost>) =
                 cut.lost.iter().partition(|lost| lost.how == How::Untrimmed);
             let unit = |first: u64| u32::try_from(first / 8).expect("few units");
@@ -418,7 +468,8 @@ fn compare_with_the_oracle(times: u32) {
             sums = [sums[0] + units.len(), sums[1] + undone.len()];
         }
         let volatile = settings.keys.buffer.volatile;
-        let through = keys.contains(&"buffer.acknowledge=program") || keys.is_empty();
+        let buffered = settings.buffer_units > 0;
+        let through = keys.contains(&"buffer.acknowledge=program") || !buffered;
         assert_eq!(sums.map(|sum| sum > 0), [volatile && !through, volatile], "{keys:?} {sums:?}");
     }
 }

@@ -162,6 +162,10 @@ impl Account {
             self.totals.last_completion = now;
         }
         self.end_phase(now, "cut", cleaned, None);
+        if let Some(meter) = self.meter() {
+            // Recovery reads before time goes on.
+            meter.misses();
+        }
     }
 
     /// Work between phases, or after the last one, begins.

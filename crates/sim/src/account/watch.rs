@@ -170,6 +170,13 @@ impl Account {
         self.watch.as_mut()?.durable.as_deref_mut()
     }
 
+    /// A trim outlives a loss of power from now on.
+    pub(crate) fn trim_kept(&mut self, lpn: Lpn, number: u64) {
+        if let Some(durable) = self.durable() {
+            durable.trim_kept(lpn.get(), number);
+        }
+    }
+
     /// What a loss of power would leave, where the device can be cut and nothing is known of it.
     pub(crate) fn take_new_durable(&mut self) -> Option<Box<Durable>> {
         self.watch.as_mut()?.durable.take_if(|durable| !durable.follows)

@@ -91,5 +91,6 @@ impl Settings {
         let (exported, span) = (self.exported_units, self.keys.ftl.log_span);
         (0..span.layers(&geometry))
             .map(move |stripe| Shape::of_layer(&geometry, order, exported, (span, stripe)))
+            .map(|shape| shape.without(self.keys.layer_journal_blocks()))
     }
 }

@@ -99,6 +99,11 @@ impl DeviceKeys {
         self.ftl.scheme == SchemeName::None
     }
 
+    /// Blocks of each plane that layers leave to the journal.
+    pub(crate) fn layer_journal_blocks(&self) -> u32 {
+        if self.plans() { self.power.layer_journal_blocks() } else { 0 }
+    }
+
     /// Whether one translation layer works over all planes.
     pub(crate) fn spans_planes(&self) -> bool {
         self.plans() && self.ftl.log_span == LogSpan::Superblock

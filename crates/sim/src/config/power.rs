@@ -64,8 +64,8 @@ const CELLS: &[&str] = &[
 ];
 
 keys! {
-    /// Keys of `[power]`: what a device with a page map does so that its contents outlive a loss
-    /// of power, and how it finds them again (docs/POWER.md). Where `plp` is "none", `oob_scan`
+    /// Keys of `[power]`: what a device does so that its contents outlive a loss of power, and how
+    /// it finds them again (docs/POWER.md). Where `plp` is "none", `oob_scan`
     /// false and both `journal_entries` and `checkpoint_mib` are 0, the section is off: such a
     /// device cannot be cut, and writes nothing for that.
     pub struct PowerKeys {
@@ -92,7 +92,8 @@ keys! {
         },
         /// Changes of the map that are written together to a page of the journal: commits of
         /// writes, copies and trims. A flush writes the trims behind the last such page at once.
-        /// At most as many as fit a mapping unit with 16 bytes each. 0: no journal.
+        /// At most as many as fit a mapping unit with 16 bytes each. Where layers plan, they are
+        /// trims and blocks that a layer takes or lets go of. 0: no journal.
         journal_entries: u64 = 0 => {
             kind: Kind::count("changes", 0, 65_536),
             source: "assumed: no journal",
@@ -151,7 +152,21 @@ keys! {
     }
 }
 
+/// Blocks of each plane that the journal fills where layers have the others: one is filled while
+/// the other one has what was written before. Assumed.
+const LAYER_JOURNAL_BLOCKS: u32 = 2;
+
 impl PowerKeys {
+    /// Whether pages of a journal or of a checkpoint are written.
+    pub const fn is_written(&self) -> bool {
+        self.journal_entries > 0 || self.checkpoint_mib > 0
+    }
+
+    /// Blocks of each plane that the journal has for itself, on a device with layers.
+    pub(super) const fn layer_journal_blocks(&self) -> u32 {
+        if self.is_written() { LAYER_JOURNAL_BLOCKS } else { 0 }
+    }
+
     /// Whether the device can be cut, and does anything for that.
     pub const fn is_on(&self) -> bool {
         self.oob_scan

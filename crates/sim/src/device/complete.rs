@@ -70,7 +70,6 @@ impl Device {
         if !superseded {
             if self.account.follows_units() {
                 self.teller().tell_trimmed(set);
-                self.note_trim(set);
             }
             self.ftl.trim_over(set, &mut self.sets);
             self.account.change_committed();

@@ -84,8 +84,12 @@ impl Device {
         device.bit_errors = self.bit_errors;
         device.full_way = self.full_way;
         self.account.power_fails(self.now, self.ftl.batch_cleaned());
-        self.account.worked(Phase::Post, (ArrayWork::Read, Purpose::Recovery), None, &read);
-        let recovered = Recovered { place: &image.place, bound: &bound, trims };
+        for (slc, read) in [false, true].into_iter().zip(&read) {
+            let kind = (ArrayWork::of(Op::Read, slc), Purpose::Recovery);
+            self.account.worked(Phase::Post, kind, None, read);
+        }
+        let (owner, version) = (&durable.owner[..], &durable.version[..]);
+        let recovered = Recovered { place: &image.place, bound: &bound, trims, owner, version };
         self.ftl.restart(&self.settings, measured, recovered);
         durable.restart();
         device.ftl = self.ftl;

@@ -2,6 +2,7 @@
 
 use super::Device;
 use crate::config::ReadAllocate;
+use crate::ftl::Committed;
 use crate::handle::SetId;
 use crate::random::TurnedBits;
 use crate::sets::{Operation, Stage};
@@ -152,7 +153,7 @@ impl Device {
                 self.let_ftl(|ftl, lent| ftl.erased(set, lent));
             }
             Stage::OldRead => self.rest_read(set),
-            Stage::JournalProgram => self.journal_written(set),
+            Stage::JournalProgram => self.let_ftl(|_, lent| lent.journal_written(set)),
             Stage::EvictRead
             | Stage::CopyRead
             | Stage::MergeRead
@@ -182,10 +183,11 @@ impl Device {
     fn commit_write(&mut self, set: SetId) {
         if self.account.follows_units() {
             self.teller().tell_written(set);
-            let from = self.note_write(set);
-            self.carry_out(from);
         }
-        let (number, counts) = self.ftl.write_over(set, &mut self.sets);
+        let Committed { number, counts, noted } = self.ftl.write_over(set, &mut self.sets);
+        if noted {
+            self.let_ftl(|_, lent| lent.write_journal(None));
+        }
         if self.account.is_checked() {
             let (state, order) = (&self.sets[set], self.sets.order_of(set));
             let ppn = state.ppn().expect("a program has a page");

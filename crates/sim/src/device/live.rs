@@ -57,6 +57,7 @@ impl Device {
                 }
                 Todo::EntriesCached(count) => self.account.cached_entries_updated(count),
                 Todo::Erased(set, erased) => self.block_erased(set, erased),
+                Todo::Kept(lpn, number) => self.account.trim_kept(lpn, number),
             }
         }
         self.work.todo.truncate(from);

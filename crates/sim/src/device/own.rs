@@ -5,9 +5,7 @@
 //! done here.
 
 use super::{Device, SimError};
-use crate::ftl::{
-    BegunJob, Change, Charge, Copied, Erased, Eraser, Journal, Lent, Scheme, lies_in,
-};
+use crate::ftl::{BegunJob, Charge, Copied, Erased, Eraser, Lent, Scheme};
 use crate::handle::SetId;
 use crate::metrics::counters::Phase;
 use crate::observe::{OwnCause, Trigger};
@@ -67,10 +65,6 @@ impl Device {
         self.account.copied(copy.from, copy.to, copy.lpn);
         if self.account.follows_units() {
             self.teller().tell_copied(set, copy);
-            if let Some(lpn) = copy.lpn.filter(|_| copy.current) {
-                self.note_change(&Change { lpn, number: None, old: Some(copy.from), trims: false });
-                self.ask_ftl(|_, lent| lent.write_journal(None));
-            }
         }
         let of_job = copy.of_job && copy.lpn.is_some();
         self.account.unit_copied(copy.row, copy.current, of_job);
@@ -80,8 +74,6 @@ impl Device {
         self.account.erased(erased.block);
         if self.account.follows_units() {
             self.teller().tell_erased(set, erased);
-            let units = self.settings.geometry.units_per_block();
-            self.saves_trims(|journal| journal.erased(lies_in(erased.block, units)));
         }
         if let Eraser::Host(number) = erased.by {
             return self.block_trimmed(set, number);
@@ -93,7 +85,9 @@ impl Device {
             self.account.worn_out(erased.block);
         }
         let of_layer = erased.by == Eraser::Merge && self.sets.stage(set) == Stage::Erase;
-        self.account.block_collected(erased.row, of_layer);
+        if erased.by != Eraser::Journal {
+            self.account.block_collected(erased.row, of_layer);
+        }
         if erased.no_room {
             self.failed = Some(self.no_room(self.sets.plane(set)));
         }
@@ -109,51 +103,6 @@ impl Device {
             }
         }
         self.account.change_committed();
-    }
-
-    /// The data of a write are about to be committed. Returns from where on
-    /// [`Self::carry_out`] has to follow.
-    #[cold]
-    pub(super) fn note_write(&mut self, set: SetId) -> usize {
-        let state = &self.sets[set];
-        if !state.is_superseded() {
-            let (lpn, number) = (state.lpn(), Some(self.sets.number(set)));
-            self.note_change(&Change { lpn, number, old: self.ftl.locate(lpn), trims: false });
-        }
-        self.ask_ftl(|_, lent| lent.write_journal(None)).1
-    }
-
-    /// A unit is about to be forgotten. A write that came before it may yet be over.
-    #[cold]
-    pub(super) fn note_trim(&mut self, set: SetId) {
-        let (lpn, number) = (self.sets[set].lpn(), Some(self.sets.number(set)));
-        self.note_change(&Change { lpn, number, old: self.ftl.locate(lpn), trims: true });
-    }
-
-    /// The map is about to change.
-    fn note_change(&mut self, change: &Change) {
-        if let Some(journal) = self.ftl.journal() {
-            journal.changes(change);
-        }
-    }
-
-    /// A page of the journal or of a checkpoint has been written.
-    #[cold]
-    pub(super) fn journal_written(&mut self, set: SetId) {
-        let now = self.now;
-        self.saves_trims(|journal| journal.page_over(set, now));
-    }
-
-    /// The journal does something by which trims may outlive a loss of power.
-    fn saves_trims(&mut self, does: impl FnOnce(&mut Journal)) {
-        let Some(journal) = self.ftl.journal() else { return };
-        does(journal);
-        let kept = journal.take_kept();
-        if let Some(durable) = self.account.durable() {
-            for (lpn, number) in kept {
-                durable.trim_kept(lpn.get(), number);
-            }
-        }
     }
 
     /// Why writes of a plane find no room.

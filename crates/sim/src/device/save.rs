@@ -3,8 +3,8 @@
 //! The continued run is the same, byte for byte, as that of the device that was saved: everything
 //! that outlives a request is in the file, statistics included. Settings that shape it (the
 //! sections geometry, map, ftl and placement, those of the scheme, the bits of a cell and the order
-//! of its programs) must agree; all others may differ, so that an experiment can branch: another
-//! policy, another interface, other times.
+//! of its programs, with layers the journal) must agree; all others may differ, so that an
+//! experiment can branch: another policy, another interface, other times.
 
 use super::Device;
 use super::time::ftl_figures;
@@ -19,7 +19,7 @@ use crate::saved::{Reader, RestoreError, Saved, Writer, load_list, save_list};
 const MAGIC: [u8; 8] = *b"FLASHYRD";
 
 /// Raised when anything that is saved changes.
-const VERSION: u32 = 16;
+const VERSION: u32 = 17;
 
 /// Sections whose keys must agree, and single keys.
 const SHAPE: [&str; 9] = [
@@ -34,6 +34,10 @@ const SHAPE: [&str; 9] = [
     "slc.dynamic_percent",
 ];
 
+/// The same where layers plan: the journal has blocks of its own then.
+const SHAPE_OF_LAYERS: [&str; 3] =
+    ["nand.program_order", "power.journal_entries", "power.checkpoint_mib"];
+
 /// The keys that must agree, a line each.
 fn shape(settings: &Settings) -> String {
     let mut text = String::new();
@@ -42,7 +46,7 @@ fn shape(settings: &Settings) -> String {
     for (section, keys, _) in settings.keys.sections() {
         for key in keys {
             let path = format!("{section}.{}", key.name);
-            let of_layers = section == scheme || path == "nand.program_order";
+            let of_layers = section == scheme || SHAPE_OF_LAYERS.contains(&path.as_str());
             let shapes = SHAPE.contains(&section.as_ref()) || SHAPE.contains(&path.as_str());
             if !(shapes || planned && of_layers) {
                 continue;

@@ -5,6 +5,7 @@ use super::idle::Idle;
 use super::journal::Journal;
 use super::map_cache::MapCache;
 use super::page_map::{Owner, PageMap};
+use super::ring::Ring;
 use super::slc::Slc;
 use super::study::Study;
 use crate::config::{Allocation, GcKeys, GcPacing, MapKeys, Settings};
@@ -47,6 +48,19 @@ pub(crate) struct Base {
     pub(super) slc: Option<Box<Slc>>,
     /// The journal of the map, if the device can be cut.
     pub(super) journal: Option<Box<Journal>>,
+    /// The blocks that it fills, where layers have the others.
+    pub(super) ring: Option<Box<Ring>>,
+}
+
+/// A write whose program is over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Committed {
+    /// The number of the change.
+    pub(crate) number: u64,
+    /// Whether its data counts.
+    pub(crate) counts: bool,
+    /// Whether a journal has been told, which may have to be written now.
+    pub(crate) noted: bool,
 }
 
 impl Base {
@@ -78,6 +92,7 @@ impl Base {
             idle: Idle::new(settings, if spans { 1 } else { planes }, plans),
             slc: Slc::new(settings),
             journal: Journal::new(settings),
+            ring: Ring::new(settings),
         }
     }
 
@@ -125,21 +140,26 @@ impl Base {
         }
     }
 
-    /// The data of a write is on flash: it counts unless a later change has been committed. Returns
-    /// the number of the change, and whether it counts.
+    /// The data of a write is on flash: it counts unless a later change has been committed.
     #[inline]
-    pub(super) fn commit_write(&mut self, set: SetId, sets: &mut Sets) -> (u64, bool) {
-        let (state, number) = (&sets[set], sets.number(set));
+    pub(super) fn commit_write(&mut self, set: SetId, sets: &mut Sets) -> Committed {
+        let (state, number, noted) = (&sets[set], sets.number(set), self.journal.is_some());
         if state.is_superseded() {
-            return (number, false);
+            return Committed { number, counts: false, noted };
+        }
+        if noted {
+            self.note_change(state.lpn(), number, false);
         }
         self.map.commit(Owner::Data(state.lpn()), state.ppn().expect("a program has a page"));
         sets.supersede_earlier(set);
-        (number, true)
+        Committed { number, counts: true, noted }
     }
 
     /// A trim is over, and no later change of its unit has been committed: the unit is forgotten.
     pub(super) fn forget(&mut self, set: SetId, sets: &mut Sets) {
+        if self.journal.is_some() {
+            self.note_change(sets[set].lpn(), sets.number(set), true);
+        }
         self.map.trim(sets[set].lpn());
         sets.supersede_earlier(set);
     }

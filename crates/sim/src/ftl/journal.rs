@@ -14,7 +14,8 @@ use crate::handle::SetId;
 use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn, Time};
 use std::collections::VecDeque;
 
-/// A change of the map that does not outlive a loss of power yet.
+/// A change of the map that does not outlive a loss of power yet; one of the blocks of a layer
+/// names no unit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change {
     pub(crate) lpn: Lpn,
@@ -80,6 +81,8 @@ pub(crate) struct Journal {
     /// Whether a capacitor saves what is not written; whether recovery reads spare areas.
     capacitor: bool,
     scans: bool,
+    /// Whether layers plan, so that it has the blocks that they take and let go of, and trims.
+    of_blocks: bool,
     program_units: u64,
     /// Pages under way by plane.
     under_way: Vec<u32>,
@@ -103,13 +106,16 @@ impl Journal {
             return None;
         }
         let unit = u64::from(geometry.unit_bytes());
-        let map_bytes = u64::from(settings.exported_units) * settings.keys.map.entry_bytes;
-        let pieces = map_bytes.div_ceil(unit);
+        let of_blocks = settings.keys.plans();
+        let page_map = u64::from(settings.exported_units) * settings.keys.map.entry_bytes;
+        let tables = settings.tables.filter(|_| of_blocks);
+        let pieces = tables.map_or(page_map, |tables| tables.bytes).div_ceil(unit).max(1);
         let interval = (power.checkpoint_mib << 20).div_ceil(unit);
         Some(Box::new(Self {
             entries: usize::try_from(power.journal_entries).expect("the key's range is small"),
             capacitor: power.plp == Plp::Capacitor,
             scans: power.oob_scan,
+            of_blocks,
             program_units: u64::from(geometry.program_units()),
             under_way: vec![0; geometry.all_planes() as usize],
             open: Vec::new(),
@@ -121,12 +127,23 @@ impl Journal {
         }))
     }
 
-    /// The map changes.
-    pub(crate) fn changes(&mut self, change: &Change) {
-        if self.entries > 0 || self.checkpoint.interval > 0 {
-            self.open.push(*change);
+    /// The map changes. Where layers plan, the spare areas alone say which pages do.
+    pub(super) fn changes(&mut self, change: &Change) {
+        if change.trims || !self.of_blocks {
+            self.note(*change);
         }
         self.checkpoint.units += u64::from(change.number.is_some() && !change.trims);
+    }
+
+    /// A layer has taken a block, or let go of one.
+    pub(super) fn block_changes(&mut self) {
+        self.note(Change { lpn: Lpn::new(0), number: None, old: None, trims: false });
+    }
+
+    fn note(&mut self, change: Change) {
+        if self.entries > 0 || self.checkpoint.interval > 0 {
+            self.open.push(change);
+        }
     }
 
     /// Pieces of the checkpoint that are to be written now: a program unit at a time, or what is
@@ -180,20 +197,23 @@ impl Journal {
         self.pages.push_back(Page { set, plane, changes, over: false });
     }
 
-    /// Pages under way that have a change which is owed to a flush with the number `before`.
+    /// Pages under way that a flush with the number `before` waits for: those that have a change
+    /// which is owed to it, and the ones before them, without which they do not count.
     pub(super) fn owed_pages(&self, before: u64) -> Vec<SetId> {
-        let owes = |page: &&Page| {
+        let owes = |page: &Page| {
             let mut owed = page.changes.iter().filter(|change| self.is_owed(change));
-            !page.over && owed.any(|change| change.number < Some(before))
+            owed.any(|change| change.number < Some(before))
         };
         if !self.serves_flushes() {
             return Vec::new();
         }
-        self.pages.iter().filter(owes).map(|page| page.set).collect()
+        let count = self.pages.iter().rposition(owes).map_or(0, |last| last + 1);
+        let wanted = self.pages.iter().take(count);
+        wanted.filter(|page| !page.over).map(|page| page.set).collect()
     }
 
     /// The page that a set has written is over. Pages count in the order in which they were begun.
-    pub(crate) fn page_over(&mut self, set: SetId, now: Time) {
+    pub(super) fn page_over(&mut self, set: SetId, now: Time) {
         if let Some(page) = self.pages.iter_mut().find(|page| page.set == set && !page.over) {
             page.over = true;
             self.under_way[page.plane.index()] -= 1;
@@ -241,7 +261,7 @@ impl Journal {
     }
 
     /// A block is erased: trims whose old contents were there hold for good.
-    pub(crate) fn erased(&mut self, holds: impl Fn(Ppn) -> bool) {
+    pub(super) fn erased(&mut self, holds: impl Fn(Ppn) -> bool) {
         let pages = self.pages.iter().flat_map(|page| &page.changes);
         let gone = |change: &&Change| change.trims && change.old.is_some_and(&holds);
         let gone: Vec<Change> = self.open.iter().chain(pages).filter(gone).copied().collect();
@@ -251,7 +271,7 @@ impl Journal {
     }
 
     /// Trims that outlive a loss of power since they were last asked for: units and numbers.
-    pub(crate) fn take_kept(&mut self) -> Vec<(Lpn, u64)> {
+    pub(super) fn take_kept(&mut self) -> Vec<(Lpn, u64)> {
         std::mem::take(&mut self.kept)
     }
 }
@@ -314,6 +334,6 @@ impl Journal {
 }
 
 /// Whether a physical unit lies in a block of so many units.
-pub(crate) fn lies_in(block: BlockId, units: u32) -> impl Fn(Ppn) -> bool {
+pub(super) fn lies_in(block: BlockId, units: u32) -> impl Fn(Ppn) -> bool {
     move |ppn| ppn.get() / units == block.get()
 }

@@ -1,14 +1,69 @@
 //! The sets that write the journal of the map and its checkpoints, and what flushes wait for.
 
-use super::journal::{Change, Due};
-use super::lent::Lent;
+use super::base::Base;
+use super::journal::{Change, Due, lies_in};
+use super::lent::{Lent, Todo};
+use super::stale::StaleRef;
 use crate::handle::SetId;
 use crate::observe::OwnCause;
 use crate::sets::{OwnWork, Stage, Wait};
+use flashyard_core::command::Purpose;
 use flashyard_core::graph::EdgeKind;
-use flashyard_core::units::PlaneId;
+use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn};
+
+/// The journal is told what changes, before the map does.
+impl Base {
+    /// The host changes a unit, with this number.
+    #[cold]
+    pub(super) fn note_change(&mut self, lpn: Lpn, number: u64, trims: bool) {
+        let old = self.map.lookup(lpn);
+        if let Some(journal) = &mut self.journal {
+            journal.changes(&Change { lpn, number: Some(number), old, trims });
+        }
+    }
+
+    /// A layer has taken a block or let go of one: whose pages are where says the block itself.
+    #[inline]
+    pub(super) fn note_block(&mut self) {
+        if let Some(journal) = &mut self.journal {
+            journal.block_changes();
+        }
+    }
+
+    /// A unit is copied from a place. Returns whether there is a journal.
+    #[inline]
+    pub(super) fn note_copy(&mut self, lpn: Lpn, from: Ppn) -> bool {
+        let Some(journal) = &mut self.journal else { return false };
+        journal.changes(&Change { lpn, number: None, old: Some(from), trims: false });
+        true
+    }
+}
 
 impl Lent<'_> {
+    /// A block has been erased: what was trimmed in it cannot come back.
+    #[inline]
+    pub(super) fn note_erase(&mut self, block: BlockId) {
+        let units = self.base.geometry.units_per_block();
+        if let Some(journal) = &mut self.base.journal {
+            journal.erased(lies_in(block, units));
+            self.tell_kept();
+        }
+    }
+
+    /// A page of the journal or of a checkpoint has been written.
+    pub(crate) fn journal_written(&mut self, set: SetId) {
+        self.base.journal.as_mut().expect("it is written").page_over(set, self.now);
+        self.tell_kept();
+    }
+
+    /// Lists the trims that outlive a loss of power from now on.
+    #[cold]
+    fn tell_kept(&mut self) {
+        let journal = self.base.journal.as_mut().expect("it keeps them");
+        let kept = journal.take_kept().into_iter();
+        self.todo.extend(kept.map(|(lpn, number)| Todo::Kept(lpn, number)));
+    }
+
     /// Writes what is due of the journal and of the checkpoint and, if it is given, what is owed to
     /// a flush with this number.
     pub(crate) fn write_journal(&mut self, before: Option<u64>) {
@@ -29,7 +84,29 @@ impl Lent<'_> {
         let stages = [(Stage::JournalProgram, plane)];
         let set = self.own_set(None, OwnCause::Map, OwnWork::Journal, &stages);
         self.base.journal.as_mut().expect("it is written").page_begun(set, plane, changes);
+        self.enter_ring(set, plane);
         self.go_on(set);
+    }
+
+    /// A set of the journal gets its page, where layers have the blocks that it does not fill.
+    fn enter_ring(&mut self, set: SetId, plane: PlaneId) {
+        let Some(ring) = &mut self.base.ring else { return };
+        let reference = StaleRef { set: Some(set), number: self.sets.number(set) };
+        let (page, erases, before) = ring.give(plane, reference);
+        let before = before.live(self.sets);
+        self.sets.bind(set, page);
+        if erases {
+            let work = OwnWork::Erase { purpose: Purpose::Journal };
+            let eraser = self.own_set(None, OwnCause::Map, work, &[(Stage::Erase, plane)]);
+            self.sets.bind(eraser, page);
+            if let Some(before) = before {
+                self.wait(eraser, before, 0, EdgeKind::Order);
+            }
+            self.wait(set, eraser, 0, EdgeKind::Room);
+            self.go_on(eraser);
+        } else if let Some(before) = before {
+            self.wait(set, before, 0, EdgeKind::Order);
+        }
     }
 
     /// Writes what is owed to a flush, or to a write that asks for one, with this number. Returns

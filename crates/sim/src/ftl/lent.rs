@@ -41,6 +41,8 @@ pub(crate) enum Eraser {
     Merge,
     /// The host, whose change has this number.
     Host(u64),
+    /// The journal of a device with layers, which fills its blocks by turns.
+    Journal,
 }
 
 /// A unit that has been copied.
@@ -104,6 +106,8 @@ pub(crate) enum Todo {
     EntriesCached(u64),
     /// A set has erased a block.
     Erased(SetId, Erased),
+    /// The trim of a unit with this number outlives a loss of power.
+    Kept(Lpn, u64),
 }
 
 /// What is lent to the translation layer.

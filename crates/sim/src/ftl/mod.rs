@@ -24,8 +24,10 @@ mod plan;
 pub(crate) mod planned;
 pub mod raw;
 mod restart;
+mod ring;
 mod saving;
 mod slc;
+mod stale;
 mod study;
 
 use crate::config::Settings;
@@ -34,9 +36,10 @@ use crate::parts::layer::MergeCounts;
 use crate::saved::{Reader, RestoreError, Writer};
 use crate::sets::{Sets, Stage};
 use base::Base;
+pub(crate) use base::Committed;
 use flashyard_core::command::Op;
 use flashyard_core::units::{BlockId, DieId, Lpn, PlaneId, Ppn, Span, Time};
-pub(crate) use journal::{Change, Journal, Known, lies_in};
+pub(crate) use journal::{Change, Known};
 use lent::CopiesDone;
 pub use lent::NandRule;
 pub(crate) use lent::{
@@ -49,7 +52,6 @@ use page_map::PageMap;
 use placement::Placement;
 pub(crate) use plan::Plan;
 use planned::Planned;
-use planned::queue::merges;
 use raw::Raw;
 pub(crate) use restart::Recovered;
 use std::ops::{Deref, DerefMut};
@@ -110,11 +112,6 @@ impl Ftl {
         Self { base: Base::new(settings, spans), scheme }
     }
 
-    /// The journal of the map, if the device can be cut.
-    pub(crate) fn journal(&mut self) -> Option<&mut Journal> {
-        self.base.journal.as_deref_mut()
-    }
-
     /// Changes of the map that do not outlive a loss of power, in their order.
     pub(crate) fn unsaved(&self) -> impl DoubleEndedIterator<Item = &Change> {
         self.base.journal.iter().flat_map(|journal| journal.unsaved())
@@ -132,20 +129,17 @@ impl Ftl {
     }
 
     /// Pages that recovery looks at of a block that was written: as many as have been programmed,
-    /// or have begun to be.
+    /// or have begun to be; where layers may leave pages out, all.
     pub(crate) fn pages_to_scan(&self, block: BlockId) -> u32 {
-        self.blocks().written_units(block).div_ceil(self.base.geometry.units_per_page)
-    }
-
-    /// The power fails, in a phase that counts or not, and is back: the map is what recovery has
-    /// found.
-    pub(crate) fn restart(&mut self, settings: &Settings, measured: bool, found: Recovered<'_>) {
-        if !measured {
-            either!(&mut self.scheme, own => own.leave_out());
-        }
-        let Scheme::Page(old) = &self.scheme else { unreachable!("only page maps recover") };
-        let (base, page) = restart::restart(&mut self.base, old, settings, found);
-        *self = Self { base, scheme: Scheme::Page(page) };
+        let geometry = &self.base.geometry;
+        let units = match &self.scheme {
+            Scheme::Page(page) if !page.collects(block, geometry.plane_of_block(block)) => {
+                self.blocks().written_units(block)
+            }
+            Scheme::Page(_) => self.blocks().units_of(block),
+            _ => geometry.units_per_block(),
+        };
+        units.div_ceil(geometry.units_per_page)
     }
 
     /// Program units that a capacitor has to write so that the map outlives a loss of power.
@@ -193,7 +187,7 @@ impl Ftl {
     /// Whether a set is a merge task.
     #[inline]
     pub(crate) fn is_task(&self, set: SetId, sets: &Sets) -> bool {
-        self.is_planned() && merges(set, sets)
+        self.is_planned() && sets[set].is_task()
     }
 
     /// A write is translated: its program is added to a plan. Returns whether a layer plans it now,
@@ -269,8 +263,43 @@ impl Ftl {
         assert!(!self.planes().any(|plane| self.is_busy(plane)), "a block is left half collected");
         assert_eq!(self.base.idle.under_way, 0, "background work is left over");
         if !measured {
-            either!(&mut self.scheme, own => own.leave_out());
+            self.leave_out();
         }
+    }
+
+    /// The power fails, in a phase that counts or not, and is back: the map is what recovery has
+    /// found.
+    pub(crate) fn restart(&mut self, settings: &Settings, measured: bool, found: Recovered<'_>) {
+        if !measured {
+            self.leave_out();
+        }
+        let dirty = restart::dirty_lines(&self.base, settings);
+        let mut base = Base::new(settings, self.planned().map(Planned::spans));
+        std::mem::swap(&mut base.map, &mut self.base.map);
+        std::mem::swap(&mut base.journal, &mut self.base.journal);
+        std::mem::swap(&mut base.ring, &mut self.base.ring);
+        base.free_at_start.clone_from(&self.base.free_at_start);
+        match &mut self.scheme {
+            Scheme::Page(page) => *page = restart::restart_page(page, &mut base, settings, &found),
+            Scheme::Planned(layers) => layers.recover(&found, &mut base.map),
+            Scheme::Raw(_) => unreachable!("what the host names cannot be cut"),
+        }
+        base.adopt(found.place);
+        if let Some(journal) = &mut base.journal {
+            journal.restart(found.trims);
+        }
+        if let Some(ring) = &mut base.ring {
+            ring.restart();
+        }
+        if !dirty.is_empty() {
+            base.preload_map(&dirty).expect("they were in the cache");
+        }
+        self.base = base;
+    }
+
+    /// What has been done since the phase began is not measured.
+    fn leave_out(&mut self) {
+        either!(&mut self.scheme, own => own.leave_out());
     }
 
     /// Adds the program of a change to a plan, which layers are told of later where they plan.
@@ -354,7 +383,7 @@ doors! {
     fn write_begins(plane: Option<PlaneId>, lpn: Lpn) -> PlaneId;
     fn bind_program(set: SetId, sets: &Sets) -> Binding;
     fn programmed(ppn: Ppn);
-    fn write_over(set: SetId, sets: &mut Sets) -> (u64, bool);
+    fn write_over(set: SetId, sets: &mut Sets) -> Committed;
     fn trim_translated(plan: &mut Plan, lpn: Lpn);
     fn trim_over(set: SetId, sets: &mut Sets);
     fn trim_planned(lpn: Lpn);

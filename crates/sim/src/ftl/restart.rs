@@ -15,52 +15,49 @@ pub(crate) struct Recovered<'a> {
     pub(crate) bound: &'a [Ppn],
     /// The number of the newest trim of each unit that outlives the loss, plus one.
     pub(crate) trims: Vec<u64>,
+    /// Of each physical unit the logical unit plus one, 0 where it cannot be read, and the number
+    /// of the change that made its contents, plus one.
+    pub(crate) owner: &'a [u32],
+    pub(crate) version: &'a [u64],
 }
 
-/// The base and the page map that begin again in place of these. Victims that were being collected
-/// are the next ones.
-pub(super) fn restart(
-    before: &mut Base,
+impl Base {
+    /// The logical units are at these places from now on: the physical one plus one, 0 for nowhere.
+    pub(super) fn adopt(&mut self, places: &[u32]) {
+        for (lpn, &place) in (0u32..).map(Lpn::new).zip(places) {
+            let place = place.checked_sub(1).map(Ppn::new);
+            if self.map.lookup(lpn) == place {
+                continue;
+            }
+            self.map.trim(lpn);
+            if let Some(ppn) = place {
+                self.map.commit(Owner::Data(lpn), ppn);
+            }
+        }
+    }
+}
+
+/// The page map that begins again in place of this one. Victims that were being collected, and
+/// blocks that were being folded, are the next ones.
+pub(super) fn restart_page(
     old: &PageFtl,
+    base: &mut Base,
     settings: &Settings,
-    found: Recovered<'_>,
-) -> (Base, PageFtl) {
-    let dirty = dirty_lines(before, settings);
-    let mut base = Base::new(settings, None);
-    std::mem::swap(&mut base.map, &mut before.map);
-    std::mem::swap(&mut base.journal, &mut before.journal);
-    base.free_at_start.clone_from(&before.free_at_start);
+    found: &Recovered<'_>,
+) -> PageFtl {
     let mut page = PageFtl::new(settings);
     page.next_stripe = old.next_stripe;
-    for plane in base.planes() {
-        if let Some(job) = old.planes[plane.index()].job {
-            base.map.blocks.set_aside(job.victim);
-        }
+    for job in old.planes.iter().filter_map(|plane| plane.job) {
+        base.map.blocks.give_up(job.victim);
     }
     for &ppn in found.bound {
         base.map.blocks.programmed(ppn);
     }
-    for (lpn, &place) in (0u32..).map(Lpn::new).zip(found.place) {
-        let place = place.checked_sub(1).map(Ppn::new);
-        if base.map.lookup(lpn) == place {
-            continue;
-        }
-        base.map.trim(lpn);
-        if let Some(ppn) = place {
-            base.map.commit(Owner::Data(lpn), ppn);
-        }
-    }
-    if let Some(journal) = &mut base.journal {
-        journal.restart(found.trims);
-    }
-    if !dirty.is_empty() {
-        base.preload_map(&dirty).expect("they were in the cache");
-    }
-    (base, page)
+    page
 }
 
 /// What of the map cache flash lacks: recovery finds it and has it in the cache again.
-fn dirty_lines(base: &Base, settings: &Settings) -> Vec<(u64, bool)> {
+pub(super) fn dirty_lines(base: &Base, settings: &Settings) -> Vec<(u64, bool)> {
     let Some(is_dirty) = base.dirty_entries() else { return Vec::new() };
     let keys = &settings.keys.map;
     let run = if keys.store == MapStore::Cmt { 1 } else { keys.entries_per_line };

@@ -11,6 +11,9 @@ impl Base {
         if let Some(cache) = &self.cache {
             cache.save(to);
         }
+        if let Some(ring) = &self.ring {
+            ring.save(to);
+        }
     }
 
     /// Restores what [`Self::save_map`] saved.
@@ -18,8 +21,11 @@ impl Base {
         self.free_at_start.load(from)?;
         self.map.load(from)?;
         self.map.blocks.restored();
-        match &mut self.cache {
-            Some(cache) => cache.load(from),
+        if let Some(cache) = &mut self.cache {
+            cache.load(from)?;
+        }
+        match &mut self.ring {
+            Some(ring) => ring.load(from),
             None => Ok(()),
         }
     }

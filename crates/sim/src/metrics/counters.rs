@@ -136,7 +136,7 @@ impl Work {
         Self { ops: self.ops, pages, array_ns, transfer_ns: 0 }
     }
 
-    const fn add(&mut self, other: &Self) {
+    pub(crate) const fn add(&mut self, other: &Self) {
         self.ops += other.ops;
         self.pages += other.pages;
         self.array_ns += other.array_ns;

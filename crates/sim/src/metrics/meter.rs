@@ -66,6 +66,11 @@ impl Meter {
         self.whole = false;
     }
 
+    /// The device takes energy at no time of its own, which samples lack.
+    pub const fn misses(&mut self) {
+        self.whole = false;
+    }
+
     /// A measured phase begins.
     pub const fn begin(&mut self, now: Time) {
         self.start = now;

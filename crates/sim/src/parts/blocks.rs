@@ -489,6 +489,11 @@ impl Blocks {
         pool.begun = block.get() + 1;
     }
 
+    /// Gives up a block that a job was emptying.
+    pub fn give_up(&mut self, block: BlockId) {
+        if self.is_slc(block) { self.give_up_fold(block) } else { self.set_aside(block) }
+    }
+
     /// Takes the victim that was given up, which is claimed already.
     pub fn take_begun(&mut self, plane: PlaneId) -> Option<BlockId> {
         std::mem::take(&mut self.pools[plane.index()].begun).checked_sub(1).map(BlockId::new)

@@ -171,10 +171,27 @@ impl Shape {
         }
     }
 
+    /// The same with fewer blocks.
+    #[must_use]
+    pub(crate) const fn without(self, blocks: u32) -> Self {
+        Self { blocks: self.blocks.saturating_sub(blocks), ..self }
+    }
+
     /// Blocks that the logical pages fill, the last one perhaps in part.
     pub const fn logical_blocks(&self) -> u32 {
         self.pages.div_ceil(self.pages_per_block)
     }
+}
+
+/// What recovery from a loss of power has found on a physical page that is not erased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoundPage {
+    /// The logical page and the number of the change that made its contents, plus one, 0 for what
+    /// was there before the run; none where the page cannot be read.
+    pub holds: Option<(u32, u64)>,
+    /// Whether these are the newest contents of the logical page that were found, and the place
+    /// where it is read from now on. So there is one such page of each logical page at most.
+    pub newest: bool,
 }
 
 /// A translation layer that plans. Its tables are in memory.
@@ -211,6 +228,15 @@ pub trait TranslationLayer: fmt::Debug + Send {
     /// On an unused device: the pages below `pages` have been written once, in order, without
     /// anybody counting it.
     fn fill(&mut self, pages: u32);
+
+    /// The power has failed and is back: what the layer had in memory is gone, and its physical
+    /// pages are as they were found, none for an erased one. Pages that are not the newest of a
+    /// logical page MUST count as programmed until their block is erased, and what has been planned
+    /// before is not done any more. Counts go on. Called only where the scheme says that it
+    /// recovers.
+    fn recover(&mut self, _pages: &[Option<FoundPage>]) {
+        unreachable!("the scheme does not recover")
+    }
 
     /// Its state as bytes, when nothing that it has planned is under way; `None` where it cannot be
     /// saved.

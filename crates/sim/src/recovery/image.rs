@@ -1,6 +1,7 @@
 //! What recovery finds on flash of each logical unit.
 
 use crate::ftl::Ftl;
+use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{Lpn, Ppn};
 use std::collections::BTreeSet;
 
@@ -47,6 +48,37 @@ pub(super) fn scan(
         }
     }
     image
+}
+
+/// Where layers plan: of two copies of the same contents, the one in a block that holds anything
+/// else which counts. So what a merge has done by halves takes no more blocks than before it: a
+/// block of which there is a second copy of everything, in blocks that stay, holds nothing. Those
+/// with the lowest numbers are looked at first.
+pub(super) fn settle_by_blocks(geometry: &Geometry, spare: Spare<'_>, image: &mut Image) {
+    let newest = |ppn: usize| {
+        let lpn = spare.owner[ppn].checked_sub(1)? as usize;
+        (image.place[lpn] > 0 && spare.version[ppn] == image.version[lpn]).then_some(lpn)
+    };
+    let mut copies = vec![0u32; image.place.len()];
+    for lpn in (0..spare.owner.len()).filter_map(newest) {
+        copies[lpn] += 1;
+    }
+    let mut places = vec![0; image.place.len()];
+    let block_units = geometry.units_per_block() as usize;
+    for block in 0..geometry.blocks() as usize {
+        let units = block * block_units..(block + 1) * block_units;
+        let held = units.filter_map(|ppn| newest(ppn).map(|lpn| (lpn, ppn)));
+        if held.clone().all(|(lpn, _)| copies[lpn] > 1) {
+            held.for_each(|(lpn, _)| copies[lpn] -= 1);
+            continue;
+        }
+        for (lpn, ppn) in held {
+            if places[lpn] == 0 {
+                places[lpn] = u32::try_from(ppn).expect("units have 32 bits") + 1;
+            }
+        }
+    }
+    image.place = places;
 }
 
 /// What the map has as of the changes that outlive the loss of power; all of them if they are

@@ -15,13 +15,13 @@ use crate::account::durable::Durable;
 use crate::buffer::Line;
 use crate::config::Plp;
 use crate::cut::{Cut, Reads};
-use crate::metrics::counters::{Tally, Work};
+use crate::metrics::counters::{ArrayWork, Tally, Work};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::RequestOp;
 use flashyard_core::units::{BlockId, Ppn, Span};
 use image::{Image, Spare};
 use losses::Losses;
-use reads::Took;
+use reads::{Kind, Took};
 use std::collections::BTreeSet;
 use stopped::Charge;
 pub(crate) use stopped::Stopped;
@@ -41,8 +41,8 @@ pub(crate) struct Found {
     pub(crate) lines: Vec<Line>,
     /// Units whose program was under way.
     pub(crate) bound: Vec<Ppn>,
-    /// What the reads of recovery took.
-    pub(crate) read: Work,
+    /// What the reads of recovery took: of pages with all bits a cell, and of those with one.
+    pub(crate) read: [Work; 2],
 }
 
 impl Stopped<'_> {
@@ -61,7 +61,7 @@ impl Stopped<'_> {
         let before = durable.clone();
         let in_flight: BTreeSet<(u32, u64)> = torn.iter().filter_map(|torn| torn.unit).collect();
         let paired = self.destroy_paired(&torn, &mut durable);
-        let saved = charge.pays(u128::from(self.ftl.tail_pages()) * self.program_pj());
+        let saved = charge.pays(u128::from(self.ftl.tail_pages()) * self.program_pj(false));
         let trims = self.ftl.trims_after(saved);
         let owners = self.owners(&durable, &torn, seed);
         let spare = Spare { owner: &owners, version: &durable.version };
@@ -127,6 +127,9 @@ impl Stopped<'_> {
             return image::rewound(self.ftl, spare, saved);
         }
         let mut found = image::scan(self.ftl, spare, trims, left);
+        if self.ftl.is_planned() {
+            image::settle_by_blocks(&self.settings.geometry, spare, &mut found);
+        }
         if saved && self.settings.keys.power.journal_entries == 0 {
             // Where the whole map is saved, nothing comes back that it has not.
             image::leave_out_unmapped(self.ftl, &mut found, bound);
@@ -144,18 +147,23 @@ impl Stopped<'_> {
         }
     }
 
-    /// Energy of programming a program unit.
-    fn program_pj(&self) -> u128 {
+    /// Energy of programming a program unit, with one bit a cell (`slc`) or with all.
+    fn program_pj(&self, slc: bool) -> u128 {
         let mut tally = Tally::default();
-        tally.count(Op::Program.into(), Purpose::Recovery, &self.program_work());
+        let op = ArrayWork::of(Op::Program, slc);
+        tally.count(op, Purpose::Recovery, &self.program_work(slc));
         tally.energy_pj(&self.settings.keys.energy)
     }
 
-    fn program_work(&self) -> Work {
-        let array = self.flash.array_time(Op::Program, None, false);
+    fn program_work(&self, slc: bool) -> Work {
+        let array = self.flash.array_time(Op::Program, None, slc);
         let geometry = &self.settings.geometry;
-        let bytes = u64::from(geometry.program_units()) * u64::from(geometry.unit_bytes());
-        let work = Work::of_arrays(geometry, Op::Program, 1, array, false);
+        let units = match self.settings.slc.filter(|_| slc) {
+            Some(cache) => cache.program_units,
+            None => geometry.program_units(),
+        };
+        let bytes = u64::from(units) * u64::from(geometry.unit_bytes());
+        let work = Work::of_arrays(geometry, Op::Program, 1, array, slc);
         let transfer_ns = self.settings.transfer_ns(bytes) + self.flash.command_ns();
         Work { ops: 1, transfer_ns, ..work }
     }
@@ -177,7 +185,7 @@ impl Stopped<'_> {
         let most = self.settings.geometry.program_units() as usize;
         let mut saved = Vec::new();
         for group in lines.chunks(most) {
-            if charge.pays(self.program_pj()) {
+            if charge.pays(self.program_pj(false)) {
                 saved.extend_from_slice(group);
             }
         }
@@ -216,7 +224,7 @@ impl Stopped<'_> {
     /// Recovery reads: the checkpoint, the journal, what the capacitor has saved, and then spare
     /// areas, of all blocks with a program since the checkpoint. Each kind is spread over all dies.
     /// Returns how many there are, how long they take, and their work.
-    fn read_all(&self, durable: &Durable, saved: usize) -> (Reads, Span, Work) {
+    fn read_all(&self, durable: &Durable, saved: usize) -> (Reads, Span, [Work; 2]) {
         let geometry = &self.settings.geometry;
         let known = self.ftl.known();
         let units = u64::from(geometry.units_per_page);
@@ -241,13 +249,14 @@ impl Stopped<'_> {
         let page_ns = self.settings.transfer_ns(geometry.page_bytes.into());
         let spare_ns = self.settings.transfer_ns(SPARE_BYTES * units);
         let (mut took, mut at) = (Took::default(), self.now);
+        let whole = Kind { data_ns: page_ns, is_slc: &|_| false };
         for count in [reads.checkpoint, reads.journal, reads.dumped] {
             let pages = spread(count, geometry.dies());
-            at = reads::read_all(self.flash, geometry, &pages, page_ns, (at, &mut took));
+            at = reads::read_all(self.flash, geometry, &pages, &whole, (at, &mut took));
         }
-        at = reads::read_all(self.flash, geometry, &spare, spare_ns, (at, &mut took));
-        let Took { reads: ops, array_ns, transfer_ns } = took;
-        (reads, at.since(self.now), Work { ops, pages: ops, array_ns, transfer_ns })
+        let areas = Kind { data_ns: spare_ns, is_slc: &|ppn| self.ftl.is_slc(Some(ppn)) };
+        at = reads::read_all(self.flash, geometry, &spare, &areas, (at, &mut took));
+        (reads, at.since(self.now), took)
     }
 }
 

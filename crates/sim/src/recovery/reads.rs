@@ -5,27 +5,29 @@
 //! reads all dies wait, because the first say what the next are.
 
 use crate::flash::Flash;
+use crate::metrics::counters::Work;
 use flashyard_core::command::Op;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{DieId, Ppn, Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Reads of a recovery so far: their time in arrays and on channels in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Took {
-    pub(super) reads: u64,
-    pub(super) array_ns: u64,
-    pub(super) transfer_ns: u64,
+/// Reads of a recovery so far: of pages with all bits a cell, and of those with one.
+pub(super) type Took = [Work; 2];
+
+/// What is read of pages: for so long on the channel, and which have one bit a cell.
+pub(super) struct Kind<'a> {
+    pub(super) data_ns: u64,
+    pub(super) is_slc: &'a dyn Fn(Ppn) -> bool,
 }
 
-/// Reads pages of each die from an instant on, with so much time on the channel for the data of
-/// each. Returns when the last read is over, and adds up what they took.
+/// Reads pages of each die from an instant on. Returns when the last read is over, and adds up what
+/// they took.
 pub(super) fn read_all(
     flash: &Flash,
     geometry: &Geometry,
     pages: &[Vec<Ppn>],
-    data_ns: u64,
+    kind: &Kind<'_>,
     (from, took): (Time, &mut Took),
 ) -> Time {
     let mut last = from;
@@ -46,20 +48,25 @@ pub(super) fn read_all(
             let begins = at.max(free);
             let die_pages = &pages[dies[place] as usize];
             if leaves {
-                free = begins + Span::from_ns(data_ns);
+                free = begins + Span::from_ns(kind.data_ns);
                 last = last.max(free);
                 if next[place] < die_pages.len() {
                     asks.push(Reverse((free, place, false)));
                 }
                 continue;
             }
-            let array = flash.array_time(Op::Read, Some(die_pages[next[place]]), false);
+            let page = die_pages[next[place]];
+            let slc = (kind.is_slc)(page);
+            let array = flash.array_time(Op::Read, Some(page), slc);
             next[place] += 1;
             free = begins + Span::from_ns(flash.command_ns());
             asks.push(Reverse((free + array, place, true)));
-            took.reads += 1;
-            took.array_ns += array.as_ns();
-            took.transfer_ns += flash.command_ns() + data_ns;
+            took[usize::from(slc)].add(&Work {
+                ops: 1,
+                pages: 1,
+                array_ns: array.as_ns(),
+                transfer_ns: flash.command_ns() + kind.data_ns,
+            });
         }
     }
     last

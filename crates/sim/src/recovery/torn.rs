@@ -80,9 +80,10 @@ impl Stopped<'_> {
             // A later change has been committed.
             Stage::Program if state.is_superseded() => None,
             Stage::Program => Some((state.lpn().get(), self.sets.number(set) + 1)),
-            Stage::CopyProgram => {
-                let version = durable.version[state.source()?.index()];
-                state.copied_unit().map(|lpn| (lpn.get(), version))
+            Stage::CopyProgram | Stage::FoldProgram | Stage::MergeProgram => {
+                let source = state.source()?.index();
+                let (owner, version) = (durable.owner[source], durable.version[source]);
+                owner.checked_sub(1).map(|lpn| (lpn, version))
             }
             _ => None,
         }
@@ -124,11 +125,13 @@ impl Stopped<'_> {
         durable: &mut Durable,
         charge: &mut Charge,
     ) -> Vec<Torn> {
-        let (price, array) = (self.program_pj(), self.flash.array_time(Op::Program, None, false));
         let mut ends = false;
         let mut torn = Vec::new();
         for program in programs {
             if program.leads {
+                let slc = self.ftl.is_slc(Some(program.ppn));
+                let price = self.program_pj(slc);
+                let array = self.flash.array_time(Op::Program, Some(program.ppn), slc);
                 let all = u128::from(array.as_ns().max(1));
                 let left = program.left.map_or(all, |left| u128::from(left.as_ns()).min(all));
                 ends = self.ends_on_the_rail(program.end) || charge.pays(price * left / all);
@@ -174,7 +177,8 @@ impl Stopped<'_> {
         }
         let bits = u32::try_from(nand.bits_per_cell).expect("the key's range fits 32 bits");
         let units = geometry.units_per_page;
-        for program in torn.iter().filter(|torn| torn.left.is_some()) {
+        let shares = |torn: &&Torn| torn.left.is_some() && !self.ftl.is_slc(Some(torn.ppn));
+        for program in torn.iter().filter(shares) {
             let (block, page) = (
                 geometry.block_of(program.ppn),
                 geometry.unit_in_block(program.ppn) / (units * geometry.joined),

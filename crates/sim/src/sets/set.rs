@@ -165,6 +165,12 @@ impl Set {
         matches!(self.work, Work::Own(_))
     }
 
+    /// Whether it does the steps of a task of a layer.
+    #[inline]
+    pub(crate) const fn is_task(&self) -> bool {
+        matches!(self.work, Work::Own(OwnWork::Steps { .. }))
+    }
+
     /// Whether a later change of its unit has been committed already.
     #[inline]
     pub(crate) const fn is_superseded(&self) -> bool {

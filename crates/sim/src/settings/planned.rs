@@ -4,6 +4,7 @@ use crate::config::{
     Allocation, DeviceKeys, InitialState, LogSpan, MapStore, MultiPlane, ProgramOrder, SlotsScope,
 };
 use crate::parts::layer::Shape;
+use crate::parts::log::spare;
 use flashyard_core::geometry::Geometry;
 
 /// Whether the chosen scheme can manage the planes of a device.
@@ -31,7 +32,11 @@ pub(super) fn check_scheme(
     }
     // The first stripe has the most logical pages.
     let (order, span) = (keys.nand.program_order, keys.ftl.log_span);
-    let shape = Shape::of_layer(geometry, order, exported, (span, 0));
+    let shape =
+        Shape::of_layer(geometry, order, exported, (span, 0)).without(keys.layer_journal_blocks());
+    if keys.power.is_on() {
+        check_recovery(keys, scheme.spare_to_recover(), spare(&shape), fail);
+    }
     match scheme.check(&shape) {
         Ok(()) => {}
         Err(why) if span == LogSpan::Plane => fail(why),
@@ -39,6 +44,29 @@ pub(super) fn check_scheme(
             "{why} (with ftl.log_span = \"superblock\" blocks are superblocks, of {} pages)",
             shape.pages_per_block
         )),
+    }
+}
+
+/// A layer that can be cut needs spare blocks in which what was half done is done again; there are
+/// `spare` ones.
+fn check_recovery(
+    keys: &DeviceKeys,
+    needed: Option<u32>,
+    spare: u32,
+    fail: &mut impl FnMut(String),
+) {
+    let name = keys.scheme_name();
+    match needed {
+        None => fail(format!(
+            "power: ftl.scheme = \"{name}\" does not say that it recovers \
+             (Scheme::spare_to_recover); leave the section out"
+        )),
+        Some(needed) if spare < needed => fail(format!(
+            "power: ftl.scheme = \"{name}\" needs {needed} spare blocks on each plane to recover, \
+             beside {} of the journal, and has {spare}; raise ftl.over_provisioning_percent",
+            keys.layer_journal_blocks()
+        )),
+        Some(_) => {}
     }
 }
 

@@ -20,15 +20,25 @@ pub(super) fn check(keys: &DeviceKeys, unit_bytes: u64, fail: &mut impl FnMut(St
         }
     };
     refuse(
-        keys.plans() || keys.is_raw(),
-        "power: only a page map recovers; set ftl.scheme = \"page\", or leave the section out"
+        keys.is_raw(),
+        "power: without translation nobody but the host knows what flash holds; set ftl.scheme = \
+         \"page\", or leave the section out"
             .to_string(),
     );
     refuse(
-        keys.slc.is_on(),
-        "power: an SLC cache does not recover yet; set slc.static_percent = 0 and \
-         slc.dynamic_percent = 0, or leave the section out"
-            .to_string(),
+        keys.plans() && !power.oob_scan,
+        format!(
+            "power.oob_scan: ftl.scheme = \"{}\" finds the pages of log blocks, and those of a \
+             block that was being merged, by their spare areas alone; set power.oob_scan = true",
+            keys.scheme_name()
+        ),
+    );
+    refuse(
+        keys.spans_planes(),
+        "power: a loss of power leaves superblocks of which some planes are erased and others are \
+         not, and layers do not recover those; set ftl.log_span = \"plane\", or leave the section \
+         out"
+        .to_string(),
     );
     let most = unit_bytes / ENTRY_BYTES;
     refuse(

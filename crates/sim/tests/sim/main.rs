@@ -13,6 +13,7 @@ mod cache_oracle;
 mod cleaning;
 mod common;
 mod cuts;
+mod cuts_of_layers;
 mod data;
 mod demand_map;
 mod determinism;

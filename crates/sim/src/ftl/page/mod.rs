@@ -12,7 +12,7 @@ mod room;
 use crate::config::Settings;
 use crate::ftl::lent::Charge;
 use crate::saved::saved;
-use flashyard_core::units::PlaneId;
+use flashyard_core::units::{BlockId, PlaneId};
 use job::Job;
 use moved::Moved;
 use pacing::Pacing;
@@ -68,6 +68,11 @@ impl PageFtl {
             pacing: Pacing::new(settings),
             next_stripe: 0,
         }
+    }
+
+    /// Whether a block of a plane is the victim of a job.
+    pub(super) fn collects(&self, block: BlockId, plane: PlaneId) -> bool {
+        self.planes[plane.index()].job.is_some_and(|job| job.victim == block)
     }
 
     #[inline]

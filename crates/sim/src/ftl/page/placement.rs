@@ -4,7 +4,7 @@
 use super::PageFtl;
 use super::jobs::ROUNDS_WITHOUT_ROOM;
 use crate::config::GcStart;
-use crate::ftl::base::Base;
+use crate::ftl::base::{Base, Committed};
 use crate::ftl::lent::{Binding, Charge, Copied, Erased, Eraser, Lent, Room, Todo};
 use crate::ftl::page_map::Owner;
 use crate::ftl::placement::Placement;
@@ -64,6 +64,7 @@ impl Placement for PageFtl {
         let owner = lpn.map_or_else(|| Owner::Map(state.map_page()), Owner::Data);
         let current = lent.base.map.is_valid(from);
         debug_assert!(!current || lent.base.map.owner(from) == Some(owner), "a page changed hands");
+        let noted = current && lpn.is_some_and(|lpn| lent.base.note_copy(lpn, from));
         if current {
             lent.base.map.commit(owner, to);
         }
@@ -80,6 +81,9 @@ impl Placement for PageFtl {
             lent.todo.push(Todo::EntryMoved(lpn, cached));
         }
         self.copy_more(plane, lent);
+        if noted {
+            lent.write_journal(None);
+        }
     }
 
     fn erased(&mut self, set: SetId, lent: &mut Lent<'_>) {
@@ -96,6 +100,7 @@ impl Placement for PageFtl {
         let no_room = (worn_out && !lent.base.can_hold(plane)) || (waits && rounds > patience);
         let erased = Erased { block: job.victim, worn_out, no_room, by: Eraser::Job, row };
         lent.todo.push(Todo::Erased(set, erased));
+        lent.note_erase(job.victim);
         let in_background = lent.base.idle.background_over(plane);
         if !no_room && !lent.ended {
             self.collect(plane, self.last_allocator(plane), lent);
@@ -210,7 +215,7 @@ impl Placement for PageFtl {
 
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
-    fn write_over(&mut self, set: SetId, sets: &mut Sets, base: &mut Base) -> (u64, bool) {
+    fn write_over(&mut self, set: SetId, sets: &mut Sets, base: &mut Base) -> Committed {
         if base.dynamic {
             self.plane_mut(sets.plane(set)).writes -= 1;
         }

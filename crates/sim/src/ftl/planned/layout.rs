@@ -17,6 +17,8 @@ pub(super) struct Layout {
     /// How many layers there are, and how many planes each has.
     layers: u32,
     width: u32,
+    /// Blocks of a plane that layers have.
+    blocks: u32,
 }
 
 impl Layout {
@@ -31,7 +33,8 @@ impl Layout {
         let span = settings.keys.ftl.log_span;
         let layers = span.layers(&geometry);
         let spans = span == LogSpan::Superblock && count > 1;
-        Self { geometry, spans, stripes, planes, layers, width: count / layers }
+        let blocks = geometry.blocks_per_plane - settings.keys.layer_journal_blocks();
+        Self { geometry, spans, stripes, planes, layers, width: count / layers, blocks }
     }
 
     /// The shapes of all layers: with one for each plane, by plane.
@@ -39,6 +42,7 @@ impl Layout {
         let (order, span) = (settings.keys.nand.program_order, settings.keys.ftl.log_span);
         let of = move |stripe: u32| {
             Shape::of_layer(&self.geometry, order, settings.exported_units, (span, stripe))
+                .without(settings.keys.layer_journal_blocks())
         };
         let of_layers = self.stripes.iter().take(self.layers as usize);
         of_layers.map(move |&stripe| if self.spans { of(0) } else { of(stripe) })
@@ -47,6 +51,17 @@ impl Layout {
     /// Whether one layer has several planes.
     pub(super) const fn spans(&self) -> bool {
         self.spans
+    }
+
+    /// Whether a physical page lies in a block that layers have.
+    pub(super) const fn is_of_layer(&self, ppn: Ppn) -> bool {
+        let block = ppn.get() / self.geometry.pages_per_block;
+        block % self.geometry.blocks_per_plane < self.blocks
+    }
+
+    /// Physical pages of a layer with one plane.
+    pub(super) const fn pages_of_layer(&self) -> u32 {
+        self.blocks * self.geometry.pages_per_block
     }
 
     /// The layer of a plane.

@@ -19,13 +19,15 @@
 mod layout;
 mod placement;
 mod planning;
-pub(super) mod queue;
+mod queue;
+mod recover;
 mod spread;
 mod tasks;
 mod waits;
 
 use crate::config::{ProgramOrder, Settings};
 use crate::ftl::page_map::{Owner, PageMap};
+use crate::ftl::stale::StaleRef;
 use crate::handle::SetId;
 use crate::parts::layer::{self, MergeCounts, PageWrite, Shape, Step, TranslationLayer};
 use crate::parts::log::AnyLayer;
@@ -34,7 +36,7 @@ use flashyard_core::command::Purpose;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, Lpn, Ppn};
 use layout::Layout;
-use queue::{MergeQueue, StaleRef};
+use queue::MergeQueue;
 use spread::Spread;
 
 /// Bytes of a reference to a set that may be over.
@@ -66,6 +68,9 @@ pub(crate) struct Planned {
     spread: Option<Box<Spread>>,
     stages: TaskStages,
     merge_first: bool,
+    /// Whether programs of the host wait for the merges that were planned before them, so that a
+    /// loss of power leaves one merge of a layer half done at most.
+    in_order: bool,
     /// Behind a write buffer, the place of each change in the order of planning, by its set:
     /// [`u64::MAX`] before it is planned and after its program. None where changes are planned in
     /// the order of their numbers.
@@ -117,6 +122,7 @@ impl Planned {
             tasks: 0,
             spread: layout.spans().then(|| Box::new(Spread::new(&geometry))),
             merge_first: settings.keys.ftl.merge_first,
+            in_order: settings.keys.power.is_on(),
             orders: (settings.buffer_units > 0).then(Vec::new),
             ordered,
             plan: layer::Plan::default(),
@@ -216,15 +222,17 @@ impl Planned {
         map.lay_sectors(lpn);
     }
 
-    /// A page has been programmed.
-    fn note_page(&mut self, ppn: Ppn, map: &mut PageMap) {
+    /// A page has been programmed. Returns whether it is the first one of its block.
+    fn note_page(&mut self, ppn: Ppn, map: &mut PageMap) -> bool {
         let block = ppn.get() / self.geometry.pages_per_block;
         self.written[ppn.index() / 64] |= 1 << (ppn.index() % 64);
         let used = &mut self.used[block as usize];
-        if *used == 0 {
+        let is_first = *used == 0;
+        if is_first {
             map.blocks.use_planned(BlockId::new(block));
         }
         *used += 1;
+        is_first
     }
 
     /// A block has been erased; returns whether any page of it had been programmed.

@@ -2,8 +2,7 @@
 //! or begins to be flushed, and merge blocks.
 
 use super::Planned;
-use super::queue::merges;
-use crate::ftl::base::Base;
+use crate::ftl::base::{Base, Committed};
 use crate::ftl::lent::{Binding, Charge, CopiesDone, CopyRun, Erased, Eraser, Lent, Todo};
 use crate::ftl::placement::Placement;
 use crate::ftl::plan::Plan;
@@ -64,15 +63,27 @@ impl Placement for Planned {
     fn copied(&mut self, set: SetId, lent: &mut Lent<'_>) {
         let copy = self.task_copied(lent.sets.plane(set), &mut lent.base.map);
         lent.todo.push(Todo::Copied(set, copy));
+        if lent.base.journal.is_some() {
+            lent.write_journal(None);
+        }
     }
 
     fn erased(&mut self, set: SetId, lent: &mut Lent<'_>) {
-        let block = self.current_step(lent.sets.plane(set)).block();
+        let (block, by) = if lent.sets[set].is_task() {
+            (self.current_step(lent.sets.plane(set)).block(), Eraser::Merge)
+        } else {
+            let page = lent.sets[set].ppn().expect("an erase has a block");
+            (self.geometry.block_of(page), Eraser::Journal)
+        };
         let was_used = self.forget_pages(block);
         lent.base.map.blocks.erased_planned(block, was_used);
-        let erased =
-            Erased { block, worn_out: false, no_room: false, by: Eraser::Merge, row: None };
+        let erased = Erased { block, worn_out: false, no_room: false, by, row: None };
         lent.todo.push(Todo::Erased(set, erased));
+        if by == Eraser::Merge && lent.base.journal.is_some() {
+            lent.base.note_block();
+            lent.note_erase(block);
+            lent.write_journal(None);
+        }
     }
 
     fn goes_on(&mut self, set: SetId, lent: &mut Lent<'_>) -> bool {
@@ -135,20 +146,25 @@ impl Placement for Planned {
 
     #[inline(never)]
     fn bind_program(&mut self, set: SetId, sets: &Sets, _: &mut Base) -> Binding {
-        Binding::Page(if merges(set, sets) {
+        let state = &sets[set];
+        Binding::Page(if state.is_task() {
             self.current_step(sets.plane(set)).to()
+        } else if state.is_own() {
+            state.ppn().expect("a page of the journal has its place")
         } else {
-            sets[set].target().expect("a layer gives every write its page")
+            state.target().expect("a layer gives every write its page")
         })
     }
 
     #[inline(never)]
     fn programmed(&mut self, ppn: Ppn, base: &mut Base) {
-        self.note_page(ppn, &mut base.map);
+        if self.note_page(ppn, &mut base.map) && self.layout.is_of_layer(ppn) {
+            base.note_block();
+        }
     }
 
     #[inline(never)]
-    fn write_over(&mut self, set: SetId, sets: &mut Sets, base: &mut Base) -> (u64, bool) {
+    fn write_over(&mut self, set: SetId, sets: &mut Sets, base: &mut Base) -> Committed {
         let ppn = sets[set].ppn().expect("a program has a page");
         self.programs[self.geometry.block_of(ppn).index()] -= 1;
         if let Some(orders) = &mut self.orders {
@@ -189,7 +205,7 @@ impl Placement for Planned {
         array_time: impl Fn(Op, Ppn) -> Span,
         base: &mut Base,
     ) -> Option<CopiesDone> {
-        if !merges(set, sets) {
+        if !sets[set].is_task() {
             return None;
         }
         let plane = sets.plane(set);

@@ -1,10 +1,10 @@
 //! Planning: layers are told of writes, and asked for work in idle times.
 
 use super::Planned;
-use super::queue::StaleRef;
 use super::waits::commit_stage;
 use crate::ftl::lent::{Charge, Lent, Todo};
 use crate::ftl::placement::Placement;
+use crate::ftl::stale::StaleRef;
 use crate::handle::SetId;
 use crate::parts::layer::{PageWrite, Step, TranslationLayer};
 use crate::sets::{Sets, Wait};
@@ -102,7 +102,7 @@ impl Planned {
         let plane = self.geometry.plane_of(target);
         let block = self.geometry.block_of(target).index();
         let last = self.queues[plane.index()].tasks.back().map(|last| last.set);
-        let merge = match last.filter(|_| self.merge_first) {
+        let merge = match last.filter(|_| self.merge_first || self.in_order) {
             Some(last) => Some((last, 0, EdgeKind::Merge)),
             None => self.eraser[block].live(sets).map(|set| (set, 0, EdgeKind::Room)),
         };

@@ -3,9 +3,9 @@
 use super::Planned;
 use crate::ftl::lent::Copied;
 use crate::ftl::page_map::{Owner, PageMap};
+use crate::ftl::stale::StaleRef;
 use crate::handle::SetId;
 use crate::parts::layer::Step;
-use crate::sets::Sets;
 use flashyard_core::graph::NIL;
 use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn};
 use std::collections::VecDeque;
@@ -46,22 +46,6 @@ impl PlannedStep {
     }
 }
 
-/// A set that may be over by now, when its handle belongs to another one or to none.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct StaleRef {
-    pub(super) set: Option<SetId>,
-    pub(super) number: u64,
-}
-
-impl StaleRef {
-    pub(super) const NONE: Self = Self { set: None, number: 0 };
-
-    /// The set, if it is the one that was meant and not over.
-    pub(super) fn live(self, sets: &Sets) -> Option<SetId> {
-        self.set.filter(|&set| sets.number(set) == self.number && !sets.is_over(set))
-    }
-}
-
 /// The work of a plane that has been planned and is not over.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MergeQueue {
@@ -77,13 +61,6 @@ pub(super) struct MergeTask {
     pub(super) left: u32,
     /// The gate behind which it begins; it may be open.
     pub(super) gate: StaleRef,
-}
-
-/// Whether a set of a device with layers is a merge task: one of the device's own that changes
-/// nothing, as flushes do.
-#[inline]
-pub(in crate::ftl) fn merges(set: SetId, sets: &Sets) -> bool {
-    sets[set].is_own()
 }
 
 impl Planned {

@@ -1,9 +1,10 @@
 //! Merge tasks: sets that do planned steps one after the other, with one command that changes.
 
 use super::Planned;
-use super::queue::{MergeTask, StaleRef};
+use super::queue::MergeTask;
 use crate::ftl::lent::{Charge, Copied, Lent, Todo};
 use crate::ftl::page_map::PageMap;
+use crate::ftl::stale::StaleRef;
 use crate::handle::SetId;
 use crate::observe::OwnCause;
 use crate::parts::layer::MergeCounts;

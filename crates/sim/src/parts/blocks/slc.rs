@@ -33,7 +33,7 @@ impl Blocks {
     }
 
     /// Units that a block has as it is used.
-    pub(super) fn units_of(&self, block: BlockId) -> u32 {
+    pub fn units_of(&self, block: BlockId) -> u32 {
         match &self.cells {
             Some(cells) if cells.is_slc(block) => cells.cache.block_units,
             _ => self.geometry.units_per_block(),
@@ -144,6 +144,23 @@ impl Blocks {
         self.links.remove(block.get(), pool.full[kind].each_mut());
         pool.full_blocks[kind] -= 1;
         pool.folding += 1;
+    }
+
+    /// Gives up a block that is being folded in its present state. It is the next one of its kind.
+    pub(super) fn give_up_fold(&mut self, block: BlockId) {
+        let plane = self.geometry.plane_of_block(block);
+        let cells = self.cells.as_mut().expect("a block of the cache");
+        let kind = usize::from(cells.aside[block.index()]);
+        let pool = &mut cells.pools[plane.index()];
+        let later = pool.full_blocks[kind];
+        self.links.push(block.get(), pool.full[kind].each_mut());
+        for _ in 0..later {
+            let first = pool.full[kind][0] - 1;
+            self.links.remove(first, pool.full[kind].each_mut());
+            self.links.push(first, pool.full[kind].each_mut());
+        }
+        pool.full_blocks[kind] += 1;
+        pool.folding -= 1;
     }
 
     /// A block of the cache has been folded and erased. Returns whether it was set aside: then it

@@ -4,6 +4,7 @@
 //! allocation; a merge costs O(pages of a block).
 
 use super::engine::Engine;
+use super::found::Other;
 use super::interface::{NONE, Scheme, check_log, log_blocks};
 use super::list::BlockList;
 use crate::parts::layer::{PageWrite, Plan, Shape, TranslationLayer};
@@ -77,6 +78,32 @@ pub struct Bast {
 crate::saved::saved!(Bast { engine, log, log_owner, order } skip { log_blocks, victim });
 
 impl Bast {
+    /// Log blocks that a loss of power has left, in the order of their last append or of their
+    /// first one.
+    fn adopt(&mut self, others: &[Other]) {
+        let mut others = others.to_vec();
+        self.log.fill(NONE);
+        self.log_owner.fill(NONE);
+        self.order.clear();
+        if self.victim == BastVictim::Lru {
+            others.sort_by_key(|other| (other.latest, other.block));
+        }
+        for other in others {
+            let has_room = self.order.len() < self.log_blocks;
+            match other.lbn.filter(|lbn| has_room && self.log[*lbn as usize] == NONE) {
+                Some(lbn) => self.own_log(lbn, other.block),
+                None => self.engine.strays.push_back(other.block),
+            }
+        }
+    }
+
+    /// A block is the log block of `lbn`.
+    fn own_log(&mut self, lbn: u32, block: u32) {
+        self.log[lbn as usize] = block;
+        self.log_owner[block as usize] = lbn;
+        self.order.push(block);
+    }
+
     /// Merges one log block.
     fn merge(&mut self, block: u32, plan: &mut Plan) {
         let lbn = std::mem::replace(&mut self.log_owner[block as usize], NONE);
@@ -98,16 +125,15 @@ impl Bast {
             let oldest = self.order.first().expect("log blocks are in use");
             self.merge(oldest, plan);
         }
-        let block = self.engine.take_free();
-        self.log[lbn as usize] = block;
-        self.log_owner[block as usize] = lbn;
-        self.order.push(block);
+        let block = self.engine.take_free(plan);
+        self.own_log(lbn, block);
         block
     }
 }
 
 impl TranslationLayer for Bast {
     fn write(&mut self, page: PageWrite, plan: &mut Plan) {
+        self.engine.merge_strays(plan);
         if self.engine.write_in_place(page.lpn, plan) {
             return;
         }

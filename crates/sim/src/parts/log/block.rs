@@ -6,6 +6,7 @@
 //! overwrite.
 
 use super::engine::Engine;
+use super::found::Other;
 use super::interface::{Scheme, spare};
 use crate::parts::layer::{PageWrite, Plan, Shape, TranslationLayer};
 use crate::parts::memory::{Extent, TableCost};
@@ -43,6 +44,11 @@ impl Scheme for BlockKeys {
         Some(TableCost::block_table(extent))
     }
 
+    /// A rewrite that is half done is done again into a second one.
+    fn spare_to_recover(&self) -> Option<u32> {
+        Some(2)
+    }
+
     fn layer(&self, shape: &Shape) -> Block {
         Block { engine: Engine::new(shape), coalesce: self.coalesce, rewrite: None }
     }
@@ -69,13 +75,19 @@ crate::saved::saved!(Rewrite { lbn, block, next });
 crate::saved::saved!(Block { engine, rewrite } skip { coalesce });
 
 impl Block {
+    /// Two blocks with pages of one logical block are a rewrite that was half done.
+    fn adopt(&mut self, others: &[Other]) {
+        self.rewrite = None;
+        self.engine.strays.extend(others.iter().map(|other| other.block));
+    }
+
     /// Writes a page of a rewrite, which ends unless the next page of the request belongs to it.
     fn rewrite(&mut self, page: PageWrite, plan: &mut Plan) {
         let (lbn, offset) = self.engine.split(page.lpn);
         let open = self.rewrite.take();
         let (block, next) = match open {
             Some(open) => (open.block, open.next),
-            None => (self.engine.take_free(), 0),
+            None => (self.engine.take_free(plan), 0),
         };
         debug_assert!(open.is_none_or(|open| open.lbn == lbn), "pages of a request are in order");
         self.engine.copy_all(lbn, next..offset, block, plan);
@@ -93,6 +105,7 @@ impl Block {
 
 impl TranslationLayer for Block {
     fn write(&mut self, page: PageWrite, plan: &mut Plan) {
+        self.engine.merge_strays(plan);
         if self.rewrite.is_some() || !self.engine.write_in_place(page.lpn, plan) {
             self.rewrite(page, plan);
         }

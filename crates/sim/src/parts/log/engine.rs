@@ -12,36 +12,45 @@ use crate::parts::layer::{MergeCounts, Plan, ProgramOrder, Shape, Step};
 use crate::saved::{Reader, RestoreError, Saved, Writer, saved};
 use std::collections::VecDeque;
 
+/// The owner of a page that was being programmed when the power failed: it is programmed, and
+/// cannot be read.
+pub(super) const TORN: u32 = u32::MAX - 1;
+
 /// Shared state of the log-block schemes.
 #[derive(Clone, Debug)]
 pub(super) struct Engine {
-    pages_per_block: u32,
+    pub(super) pages_per_block: u32,
     logical_blocks: u32,
     /// Whether pages of a block are programmed upwards.
     upwards: bool,
     /// Logical block to its data block.
-    data: Vec<u32>,
+    pub(super) data: Vec<u32>,
     /// Logical page to its newest copy.
-    newest: Vec<u32>,
-    /// Physical page to the logical page programmed there, [`NONE`] while it is erased.
-    owner: Vec<u32>,
+    pub(super) newest: Vec<u32>,
+    /// Physical page to the logical page programmed there, [`NONE`] while it is erased, [`TORN`] if
+    /// it cannot be read.
+    pub(super) owner: Vec<u32>,
     /// Programmed pages of each block, the place behind its last one, its valid pages.
-    used: Vec<u32>,
-    end: Vec<u32>,
-    valid: Vec<u32>,
-    /// Blocks to take, the one erased first at the front.
-    free: VecDeque<u32>,
-    groups: Option<Groups>,
+    pub(super) used: Vec<u32>,
+    pub(super) end: Vec<u32>,
+    pub(super) valid: Vec<u32>,
+    /// Blocks to take, the one erased first at the front. Those that a loss of power has left with
+    /// pages, none of which is valid, are erased when they are taken.
+    pub(super) free: VecDeque<u32>,
+    /// Blocks that a loss of power has left with valid pages, and that are neither data blocks nor
+    /// log blocks: what is in them is merged before the next write is planned.
+    pub(super) strays: VecDeque<u32>,
+    pub(super) groups: Option<Groups>,
     pub(super) counts: MergeCounts,
 }
 
 /// How many distinct logical blocks have valid pages in a tracked block, kept in O(1) a page: the
 /// first page of each logical block in it, the leader, counts the valid ones.
 #[derive(Clone, Debug)]
-struct Groups {
-    leader: Vec<u32>,
-    members: Vec<u32>,
-    distinct: Vec<u32>,
+pub(super) struct Groups {
+    pub(super) leader: Vec<u32>,
+    pub(super) members: Vec<u32>,
+    pub(super) distinct: Vec<u32>,
 }
 
 saved!(Groups { leader, members, distinct });
@@ -53,6 +62,7 @@ impl Saved for Engine {
             table.save(to);
         }
         self.free.save(to);
+        self.strays.save(to);
         if let Some(groups) = &self.groups {
             groups.save(to);
         }
@@ -65,6 +75,7 @@ impl Saved for Engine {
             table.load(from)?;
         }
         self.free.load(from)?;
+        self.strays.load(from)?;
         if let Some(groups) = &mut self.groups {
             groups.load(from)?;
         }
@@ -90,6 +101,7 @@ impl Engine {
             end: vec![0; blocks],
             valid: vec![0; blocks],
             free: (0..shape.blocks).collect(),
+            strays: VecDeque::new(),
             groups: None,
             counts: MergeCounts::default(),
         }
@@ -109,7 +121,7 @@ impl Engine {
         for lpn in 0..pages {
             let (lbn, offset) = self.split(lpn);
             if offset == 0 {
-                self.data[lbn as usize] = self.take_free();
+                self.data[lbn as usize] = self.next_free();
             }
             let ppn = self.page(self.data[lbn as usize], offset);
             self.put(lpn, ppn);
@@ -157,9 +169,9 @@ impl Engine {
         self.valid[block as usize]
     }
 
-    /// Whether every page of a block is programmed.
+    /// Whether a block that is filled page by page has no room left.
     pub(super) fn is_full(&self, block: u32) -> bool {
-        self.used[block as usize] == self.pages_per_block
+        self.end[block as usize] == self.pages_per_block
     }
 
     /// Distinct logical blocks with valid pages in a block filled by [`Self::append_tracked`].
@@ -167,8 +179,18 @@ impl Engine {
         self.groups.as_ref().map_or(0, |groups| groups.distinct[block as usize])
     }
 
-    /// Takes the block that has been free longest.
-    pub(super) fn take_free(&mut self) -> u32 {
+    /// Takes the block that has been free longest, and erases it if a loss of power has left pages
+    /// in it.
+    pub(super) fn take_free(&mut self, plan: &mut Plan) -> u32 {
+        let block = self.next_free();
+        if self.used[block as usize] > 0 {
+            self.clear(block);
+            plan.steps.push(Step::Erase { block });
+        }
+        block
+    }
+
+    fn next_free(&mut self) -> u32 {
         self.free.pop_front().expect("a scheme with log blocks keeps a spare block")
     }
 
@@ -197,7 +219,7 @@ impl Engine {
 
     /// The host's page goes to the next page of a log block.
     pub(super) fn append(&mut self, lpn: u32, block: u32, plan: &mut Plan) -> u32 {
-        let ppn = self.page(block, self.used[block as usize]);
+        let ppn = self.page(block, self.end[block as usize]);
         self.program(lpn, ppn, plan);
         ppn
     }
@@ -211,13 +233,18 @@ impl Engine {
         leaders: &mut [u32],
         plan: &mut Plan,
     ) {
-        let lbn = self.block_of(lpn);
+        let ppn = self.append(lpn, block, plan);
+        self.join_group(lpn, ppn, leaders);
+    }
+
+    /// The page at `ppn` counts for its logical block.
+    pub(super) fn join_group(&mut self, lpn: u32, ppn: u32, leaders: &mut [u32]) {
+        let (lbn, block) = (self.block_of(lpn), self.block_of(ppn));
         let known = leaders[lbn as usize];
         let reuse = known != NONE
             && self.block_of(known) == block
             && self.owner[known as usize] != NONE
             && self.block_of(self.owner[known as usize]) == lbn;
-        let ppn = self.append(lpn, block, plan);
         let leader = if reuse { known } else { ppn };
         leaders[lbn as usize] = leader;
         let groups = self.groups.as_mut().expect("groups are tracked");
@@ -249,6 +276,13 @@ impl Engine {
 
     /// Erases a block without valid pages and puts it at the end of the free list.
     pub(super) fn erase(&mut self, block: u32, plan: &mut Plan) {
+        self.clear(block);
+        self.free.push_back(block);
+        plan.steps.push(Step::Erase { block });
+    }
+
+    /// Nothing is programmed in a block without valid pages any more.
+    fn clear(&mut self, block: u32) {
         assert_eq!(self.valid(block), 0, "block {block} still holds valid pages");
         let first = self.page(block, 0) as usize;
         let pages = first..first + self.pages_per_block as usize;
@@ -258,15 +292,13 @@ impl Engine {
         }
         self.used[block as usize] = 0;
         self.end[block as usize] = 0;
-        self.free.push_back(block);
-        plan.steps.push(Step::Erase { block });
     }
 
     /// The host's page goes to its place in its data block if that may be programmed.
     pub(super) fn write_in_place(&mut self, lpn: u32, plan: &mut Plan) -> bool {
         let (lbn, offset) = self.split(lpn);
         if self.data[lbn as usize] == NONE {
-            self.data[lbn as usize] = self.take_free();
+            self.data[lbn as usize] = self.take_free(plan);
         }
         let block = self.data[lbn as usize];
         let ppn = self.page(block, offset);
@@ -317,7 +349,7 @@ impl Engine {
 
     /// Full merge of one data block: gathers all newest copies into a free block.
     pub(super) fn merge_full(&mut self, lbn: u32, plan: &mut Plan) {
-        let block = self.take_free();
+        let block = self.take_free(plan);
         self.copy_all(lbn, 0..self.pages_per_block, block, plan);
         self.replace_data(lbn, block, plan);
         self.counts.full += 1;
@@ -357,7 +389,7 @@ impl Engine {
             }
             let ppn = self.page(log, offset);
             let lpn = self.owner[ppn as usize];
-            if lpn != NONE && self.newest[lpn as usize] == ppn {
+            if self.newest.get(lpn as usize) == Some(&ppn) {
                 let lbn = self.block_of(lpn);
                 self.merge_full(lbn, plan);
                 merged(self, lbn, plan);

@@ -5,6 +5,7 @@
 //! page in it.
 
 use super::engine::Engine;
+use super::found::Other;
 use super::interface::{Scheme, check_log, log_blocks};
 use crate::parts::layer::{PageWrite, Plan, Shape, TranslationLayer};
 use flashyard_core::key::Kind;
@@ -96,6 +97,24 @@ crate::saved::saved!(Sequential { lbn, block, next });
 crate::saved::saved!(Fast { engine, sequential, shared } skip { sequential_log, broken_run, most });
 
 impl Fast {
+    /// Log blocks that a loss of power has left: one in whose pages are at their own offsets is
+    /// the sequential one, and the others are shared, the oldest ones first.
+    fn adopt(&mut self, others: &[Other]) {
+        self.sequential = None;
+        self.shared.clear();
+        for other in others {
+            let own = other.lbn.filter(|_| other.in_place && self.sequential_log);
+            if let Some(lbn) = own.filter(|_| self.sequential.is_none()) {
+                let next = self.engine.end[other.block as usize];
+                self.sequential = Some(Sequential { lbn, block: other.block, next });
+            } else if self.shared.len() < self.most {
+                self.shared.push_back(other.block);
+            } else {
+                self.engine.strays.push_back(other.block);
+            }
+        }
+    }
+
     /// Merges the sequential block if there is one.
     fn merge_sequential(&mut self, plan: &mut Plan) {
         if let Some(open) = self.sequential.take() {
@@ -106,7 +125,7 @@ impl Fast {
     /// Opens a sequential block with the page at `offset`.
     fn open_sequential(&mut self, lbn: u32, offset: u32, plan: &mut Plan) {
         self.merge_sequential(plan);
-        let block = self.engine.take_free();
+        let block = self.engine.take_free(plan);
         self.append_sequential(Sequential { lbn, block, next: offset }, plan);
     }
 
@@ -137,7 +156,7 @@ impl Fast {
             if self.shared.len() == self.most {
                 self.reclaim(plan);
             }
-            let block = self.engine.take_free();
+            let block = self.engine.take_free(plan);
             self.shared.push_back(block);
             block
         });
@@ -147,6 +166,7 @@ impl Fast {
 
 impl TranslationLayer for Fast {
     fn write(&mut self, page: PageWrite, plan: &mut Plan) {
+        self.engine.merge_strays(plan);
         if self.engine.write_in_place(page.lpn, plan) {
             return;
         }

@@ -28,6 +28,13 @@ pub trait Scheme {
         false
     }
 
+    /// Spare blocks of a plane that it needs to recover from a loss of power
+    /// ([`TranslationLayer::recover`]); `None` where it does not recover, so that such a device
+    /// cannot be cut.
+    fn spare_to_recover(&self) -> Option<u32> {
+        None
+    }
+
     /// Blocks of a plane of this shape that are log blocks; their pages are in
     /// [`Extent::log_pages`], and nothing else depends on them.
     fn log_blocks(&self, _shape: &Shape) -> u32 {
@@ -66,7 +73,7 @@ impl<S: Scheme<Layer: 'static>> BoxedScheme for S {
 }
 
 /// Blocks of a plane that no logical pages fill.
-pub(super) const fn spare(shape: &Shape) -> u32 {
+pub(crate) const fn spare(shape: &Shape) -> u32 {
     shape.blocks.saturating_sub(shape.logical_blocks())
 }
 

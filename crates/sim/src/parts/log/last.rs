@@ -10,6 +10,7 @@
 pub use super::last_keys::{LastKeys, LastVictim};
 
 use super::engine::Engine;
+use super::found::Other;
 use super::interface::{NONE, Scheme, check_log, engine_bytes, log_blocks};
 use super::last_shared::{COLD, HOT, Shared};
 use super::list::BlockList;
@@ -110,6 +111,29 @@ impl Sequential {
         }
     }
 
+    /// There are none.
+    fn forget(&mut self) {
+        for table in [&mut self.block, &mut self.lbn] {
+            table.fill(NONE);
+        }
+        self.next.fill(0);
+        self.order.clear();
+        self.complete.clear();
+    }
+
+    /// Whether `lbn` may have one.
+    fn has_room(&self, lbn: u32) -> bool {
+        self.order.len() < self.most && self.block[lbn as usize] == NONE
+    }
+
+    /// A block is that of `lbn`, filled up to an offset.
+    fn enter(&mut self, lbn: u32, block: u32, next: u32) {
+        self.block[lbn as usize] = block;
+        self.lbn[block as usize] = lbn;
+        self.next[block as usize] = next;
+        self.order.push(block);
+    }
+
     /// Forgets the block of `lbn` and returns it.
     fn release(&mut self, lbn: u32) -> Option<u32> {
         let block = std::mem::replace(&mut self.block[lbn as usize], NONE);
@@ -142,6 +166,29 @@ impl Sequential {
 }
 
 impl Last {
+    /// Log blocks that a loss of power has left: of each logical block one in whose pages are at
+    /// their own offsets is sequential, and the others are shared, the oldest ones first. Which
+    /// pages are hot is not known any more: shared blocks are cold as long as there may be such.
+    fn adopt(&mut self, others: &[Other]) {
+        self.sequential.forget();
+        self.shared.forget();
+        for other in others {
+            let end = self.engine.end[other.block as usize];
+            let own = other.lbn.filter(|_| other.in_place);
+            if let Some(lbn) = own.filter(|lbn| self.sequential.has_room(*lbn)) {
+                self.sequential.enter(lbn, other.block, end);
+                if self.engine.valid(other.block) == self.engine.pages_per_block() {
+                    self.sequential.complete.push(other.block);
+                }
+            } else if let Some(kind) = self.shared.kind_with_room() {
+                self.shared.blocks[kind].push(other.block);
+                self.engine.track_found(other.block, &mut self.shared.leaders[kind]);
+            } else {
+                self.engine.strays.push_back(other.block);
+            }
+        }
+    }
+
     /// Merges the sequential block of `lbn`.
     fn merge_sequential(&mut self, lbn: u32, plan: &mut Plan) {
         let block = self.sequential.release(lbn).expect("the owner has a sequential block");
@@ -168,10 +215,8 @@ impl Last {
                 self.engine.counts.searches += self.sequential.looks(&self.engine);
                 self.merge_sequential_victim(plan);
             }
-            block = self.engine.take_free();
-            self.sequential.block[lbn as usize] = block;
-            self.sequential.lbn[block as usize] = lbn;
-            self.sequential.order.push(block);
+            block = self.engine.take_free(plan);
+            self.sequential.enter(lbn, block, 0);
         }
         self.engine.program(lpn, self.engine.page(block, offset), plan);
         self.sequential.next[block as usize] = offset + 1;
@@ -200,7 +245,7 @@ impl Last {
             self.engine.counts.searches += looked;
             self.merge_shared(list, at, plan);
         }
-        let block = self.engine.take_free();
+        let block = self.engine.take_free(plan);
         self.shared.blocks[kind].push(block);
         block
     }
@@ -219,6 +264,7 @@ impl Last {
 
 impl TranslationLayer for Last {
     fn write(&mut self, page: PageWrite, plan: &mut Plan) {
+        self.engine.merge_strays(plan);
         if self.engine.write_in_place(page.lpn, plan) {
             return;
         }

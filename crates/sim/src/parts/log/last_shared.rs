@@ -85,6 +85,21 @@ impl Shared {
         }
     }
 
+    /// There are none, and no page was written.
+    pub(super) fn forget(&mut self) {
+        for (blocks, leaders) in self.blocks.iter_mut().zip(&mut self.leaders) {
+            blocks.clear();
+            leaders.fill(NONE);
+        }
+        self.written.fill(0);
+        self.clock = 0;
+    }
+
+    /// The list that may have another block, cold ones first.
+    pub(super) fn kind_with_room(&self) -> Option<usize> {
+        [COLD, HOT].into_iter().find(|kind| !self.is_full(*kind))
+    }
+
     /// How many more blocks there may be.
     pub(super) fn clean(&self) -> u32 {
         let used = self.blocks[COLD].len() + self.blocks[HOT].len();

@@ -29,6 +29,11 @@ impl BlockList {
         }
     }
 
+    /// Takes all blocks out.
+    pub(super) fn clear(&mut self) {
+        *self = Self::new(u32::try_from(self.linked.len()).expect("blocks have 32 bits"));
+    }
+
     /// Number of blocks in the list.
     pub(super) const fn len(&self) -> u32 {
         self.len

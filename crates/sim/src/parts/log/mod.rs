@@ -14,6 +14,11 @@ macro_rules! by_engine {
             self.engine.place(lpn)
         }
 
+        fn recover(&mut self, pages: &[Option<$crate::parts::layer::FoundPage>]) {
+            let others = self.engine.recover(pages);
+            self.adopt(&others);
+        }
+
         fn counts(&self) -> $crate::parts::layer::MergeCounts {
             self.engine.counts
         }
@@ -49,6 +54,11 @@ macro_rules! with_log_blocks {
             log_blocks(self.log_blocks, shape)
         }
 
+        /// What is half merged has been merged into one of the two that are no log blocks.
+        fn spare_to_recover(&self) -> Option<u32> {
+            Some(3)
+        }
+
         fn tables(
             &self,
             extent: &$crate::parts::memory::Extent,
@@ -59,16 +69,19 @@ macro_rules! with_log_blocks {
 }
 
 mod engine;
+mod found;
 mod interface;
 mod last_keys;
 mod last_shared;
 mod list;
 
-pub(crate) use interface::BoxedScheme;
 pub use interface::Scheme;
+pub(crate) use interface::{BoxedScheme, spare};
 
 use crate::parts::forward::forward;
-use crate::parts::layer::{MergeCounts, OwnLayer, PageWrite, Plan, Shape, TranslationLayer};
+use crate::parts::layer::{
+    FoundPage, MergeCounts, OwnLayer, PageWrite, Plan, Shape, TranslationLayer,
+};
 use flashyard_core::command::Purpose;
 use flashyard_core::key::Keys;
 
@@ -140,6 +153,7 @@ macro_rules! registry {
                 fn idle(&mut self, plan: &mut Plan) -> bool;
                 fn clean_log_blocks(&self) -> Option<u32>;
                 fn place(&self, lpn: u32) -> Option<u32>;
+                fn recover(&mut self, pages: &[Option<FoundPage>]);
                 fn counts(&self) -> MergeCounts;
                 fn fill(&mut self, pages: u32);
                 fn purpose(&self) -> Purpose;
