@@ -200,12 +200,13 @@ fn remove_others(folder: &Path, [has_power, has_series, has_cuts]: [bool; 3]) ->
 
 /// The files of the time series, if the run has one.
 fn series_files(folder: &Path, report: &Report, notes: &[Note]) -> Result<Vec<WholeFile>> {
-    let Some(series) = &report.series else { return Ok(Vec::new()) };
+    if report.series.is_none() {
+        return Ok(Vec::new());
+    }
     let (csv, parquet) = (folder.join("series.csv"), folder.join("series.parquet"));
-    let streams = &report.streams;
-    let mut files = vec![series::write(&csv, series, streams)?];
+    let mut files = vec![series::write(&csv, report)?];
     if PARQUET.here {
-        files.push(series::write_parquet(&parquet, series, streams, notes)?);
+        files.push(series::write_parquet(&parquet, report, notes)?);
     }
     Ok(files)
 }

@@ -392,6 +392,36 @@ fn both_logs_count_the_same_commands_of_a_request() {
     }
 }
 
+/// Bytes over time of each of two placement handles, and of blocks in which both have data.
+#[test]
+fn handles_have_columns_of_their_own() {
+    let folder = Folder::new();
+    let stream = |name: &str, handle: u8| {
+        format!(
+            "[[stream]]\nname = \"{name}\"\nplacement = {handle}\npacing = \"fast\"\n\
+             pattern.base = \"random-write\"\npattern.requests = 4000\n"
+        )
+    };
+    folder.write("two.toml", stream("a", 0) + &stream("b", 1));
+    let args = ["run", "small-full", "two.toml", "--set", "placement.handles=2"];
+    let files = ["--set", "metrics.bin_ms=100", "--out", "results", "--json"];
+    let run = folder.run(&[&args[..], &files].concat()).json();
+    let rows = run["placement"].as_array().expect("there are handles");
+    let text = String::from_utf8(folder.read("results/series.csv")).unwrap();
+    let header: Vec<&str> = text.lines().next().unwrap().split(',').collect();
+    let names = ["handle 0", "handle 1", "shared blocks"];
+    for (row, name) in rows.iter().zip(names) {
+        for (what, key) in [("host", "bin_host_bytes"), ("media", "bin_media_bytes")] {
+            let column = header.iter().position(|cell| *cell == format!("{what} bytes of {name}"));
+            let column = column.unwrap_or_else(|| panic!("{what} bytes of {name}: {header:?}"));
+            let cells = text.lines().skip(1).map(|line| line.split(',').nth(column).unwrap());
+            let cells: Vec<u64> = cells.map(|cell| cell.parse().unwrap()).collect();
+            assert_eq!(serde_json::json!(cells), row[key], "{name}");
+        }
+    }
+    assert_eq!(rows.len(), names.len());
+}
+
 /// Bytes over time, slowdown and the effect of a rate limit, of each of two streams.
 #[test]
 fn streams_have_columns_of_their_own() {

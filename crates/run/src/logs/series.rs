@@ -1,12 +1,11 @@
 //! The time series as a table: a row a bin. Behind the columns of all requests there is one for
-//! each of several streams.
+//! each of several streams, and two for each of several placement handles.
 
 use crate::table::{Field, Kind};
 use anyhow::{Context, Result};
 use flashyard_sim::metrics::series::SeriesReport;
-use flashyard_sim::report::StreamReport;
+use flashyard_sim::report::Report;
 use serde_json::Value;
-use std::collections::BTreeMap;
 
 /// The columns behind `start_ns`, as they are called in `series.bins` of the JSON object.
 static COLUMNS: [Field; 21] = [
@@ -33,26 +32,41 @@ static COLUMNS: [Field; 21] = [
     Field::new("mean_mw", Kind::Number, "mW", "mean power"),
 ];
 
-/// The columns of the bins, and of the bytes of each stream.
-pub fn fields(streams: &BTreeMap<String, StreamReport>) -> Vec<Field> {
+/// The columns of the bins, of the bytes of each stream, and of those of each placement handle.
+pub fn fields(report: &Report) -> Vec<Field> {
     let mut fields = vec![Field::new("start_ns", Kind::Count, "ns", "start of the bin").whole()];
     fields.extend(COLUMNS.iter().cloned());
     let bytes = Field::new("", Kind::Count, "bytes", "bytes of the stream");
-    fields.extend(streams.keys().map(|name| bytes.clone().named(format!("bytes of {name}"))));
+    let streams = report.streams.keys();
+    fields.extend(streams.map(|name| bytes.clone().named(format!("bytes of {name}"))));
+    for row in report.placement.iter().flatten() {
+        let handle = row.handle.map_or("shared blocks".to_string(), |n| format!("handle {n}"));
+        for (what, doc) in [
+            ("host", "bytes that the host wrote with the handle"),
+            ("media", "bytes of units that were programmed for the handle, copies among them"),
+        ] {
+            let field = Field::new("", Kind::Count, "bytes", doc);
+            fields.push(field.named(format!("{what} bytes of {handle}")));
+        }
+    }
     fields
 }
 
-/// Returns the rows with a value for each column. A figure that is not defined is null.
-pub fn rows(
-    series: &SeriesReport,
-    streams: &BTreeMap<String, StreamReport>,
-) -> impl Iterator<Item = Result<Vec<Value>>> {
-    series.bins.iter().enumerate().map(move |(number, bin)| {
-        let start = Value::from(number as u64 * series.bin_ns);
+/// Returns the rows with a value for each column; none where the run has no series. A figure that
+/// is not defined is null.
+pub fn rows(report: &Report) -> impl Iterator<Item = Result<Vec<Value>>> {
+    let bins = report.series.iter().flat_map(|series| {
+        let width = series.bin_ns;
+        series.bins.iter().zip(0_u64..).map(move |(bin, number)| (bin, number * width))
+    });
+    bins.enumerate().map(move |(number, (bin, start))| {
+        let start = Value::from(start);
         let bin = serde_json::to_value(bin).context("a bin of the series")?;
         let figures = COLUMNS.iter().map(|field| bin[&*field.name].clone());
-        let bytes = streams.values().filter_map(|stream| stream.bin_bytes.as_ref());
-        let bytes = bytes.map(|bytes| Value::from(bytes[number]));
+        let streams = report.streams.values().filter_map(|stream| stream.bin_bytes.as_ref());
+        let handles = report.placement.iter().flatten();
+        let handles = handles.flat_map(|row| [&row.bin_host_bytes, &row.bin_media_bytes]);
+        let bytes = streams.chain(handles.flatten()).map(|bytes| Value::from(bytes[number]));
         Ok(std::iter::once(start).chain(figures).chain(bytes).collect())
     })
 }

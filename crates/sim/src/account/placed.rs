@@ -1,5 +1,6 @@
 //! What the data of each placement handle cost: where a device keeps several apart.
 
+use crate::metrics::series::{Placed as By, Series};
 use crate::saved::saved;
 use flashyard_core::request::SECTOR_BYTES;
 use serde::Serialize;
@@ -21,6 +22,10 @@ pub struct HandleReport {
     pub erased_bytes: u64,
     /// Media bytes a host byte.
     pub write_amplification: Option<f64>,
+    /// Host and media bytes in each bin of the time series; none without one.
+    pub bin_host_bytes: Option<Vec<u64>>,
+    /// See `bin_host_bytes`.
+    pub bin_media_bytes: Option<Vec<u64>>,
 }
 
 /// Sums over the data of one handle.
@@ -57,32 +62,49 @@ impl Placed {
         Self { rows: vec![Sums::default(); self.rows.len()] }
     }
 
-    /// A write of the host has arrived with this identifier.
-    pub(super) fn written(&mut self, place: u16, sectors: u32) {
-        let handles = self.rows.len() - 1;
-        self.rows[usize::from(place) % handles].host_sectors += u64::from(sectors);
+    /// A write of the host has arrived with this identifier. Returns its row.
+    pub(super) fn written(&mut self, place: u16, sectors: u32) -> u8 {
+        let row = usize::from(place) % (self.rows.len() - 1);
+        self.rows[row].host_sectors += u64::from(sectors);
+        row.to_le_bytes()[0]
     }
 
     /// A unit of the host has been programmed.
-    pub(crate) fn programmed(&mut self, row: u8) {
+    pub(super) fn programmed(&mut self, row: u8) {
         self.rows[usize::from(row)].programmed += 1;
     }
 
     /// A unit has been copied out of a block of this row.
-    pub(crate) fn copied(&mut self, row: u8) {
+    pub(super) fn copied(&mut self, row: u8) {
         self.rows[usize::from(row)].copied += 1;
     }
 
     /// A block of this row has been erased.
-    pub(crate) fn erased(&mut self, row: u8) {
+    pub(super) fn erased(&mut self, row: u8) {
         self.rows[usize::from(row)].erased += 1;
     }
 
     /// A row for each handle and, if anything happened to them, one for shared blocks; with so many
     /// bytes of a unit and of a block.
-    pub(super) fn report(&self, unit: u64, block: u64) -> Vec<HandleReport> {
+    pub(super) fn report(
+        &self,
+        unit: u64,
+        block: u64,
+        series: Option<&Series>,
+    ) -> Vec<HandleReport> {
         let handles = self.rows.len() - 1;
-        let rows = (0u64..).zip(&self.rows).map(|(row, sums)| {
+        let rows = self.rows.iter().enumerate().map(|(place, sums)| {
+            let row = place as u64;
+            let by_bin =
+                |what, factor| series.map(|series| series.placed_by_bin(place, what, factor));
+            let copied = by_bin(By::Copied, unit);
+            let media = by_bin(By::Programmed, unit).zip(copied).map(|(programmed, copied)| {
+                programmed
+                    .iter()
+                    .zip(copied)
+                    .map(|(programmed, copied)| programmed + copied)
+                    .collect()
+            });
             let host_bytes = sums.host_sectors * u64::from(SECTOR_BYTES);
             let media_bytes = (sums.programmed + sums.copied) * unit;
             HandleReport {
@@ -93,6 +115,8 @@ impl Placed {
                 erased_bytes: sums.erased * block,
                 write_amplification: (host_bytes > 0)
                     .then(|| media_bytes as f64 / host_bytes as f64),
+                bin_host_bytes: by_bin(By::Written, u64::from(SECTOR_BYTES)),
+                bin_media_bytes: media,
             }
         });
         rows.filter(|row| row.handle.is_some() || row.media_bytes + row.erased_bytes > 0).collect()

@@ -77,6 +77,9 @@ impl Report {
         self.series = None;
         self.power.peak_mw = None;
         self.streams.values_mut().for_each(|stream| stream.bin_bytes = None);
+        for row in self.placement.iter_mut().flatten() {
+            (row.bin_host_bytes, row.bin_media_bytes) = (None, None);
+        }
     }
 }
 

@@ -56,6 +56,11 @@ impl Account {
         assert_eq!(all, phases, "work is attributed or unattributed, once");
         let series = self.take_series();
         let streams = self.streams(series.as_ref());
+        let placement = self.totals.placed.as_ref().map(|placed| {
+            let geometry = &self.config.geometry;
+            let unit = u64::from(geometry.unit_bytes());
+            placed.report(unit, unit * u64::from(geometry.units_per_block()), series.as_ref())
+        });
         let unit_bytes = u64::from(self.config.geometry.page_bytes);
         let series =
             series.map(|series| series.report(&self.counts(&end.ftl), unit_bytes, self.config.slc));
@@ -88,11 +93,7 @@ impl Account {
             buffer: self.buffer_report(end),
             gc: self.gc_report(&end.ftl.merges),
             slc: end.slc.map(|end| self.slc_report(&all, end)),
-            placement: self.totals.placed.as_ref().map(|placed| {
-                let geometry = &self.config.geometry;
-                let unit = u64::from(geometry.unit_bytes());
-                placed.report(unit, unit * u64::from(geometry.units_per_block()))
-            }),
+            placement,
             power: self.power(&energy_pj, series.as_ref(), meter),
             energy_pj,
             verdict: self.verdict(end),

@@ -10,6 +10,7 @@ use crate::metrics::counters::{Padding, Tally};
 use crate::metrics::drift::{Drift, Sums};
 use crate::metrics::histogram::Histogram;
 use crate::metrics::parts::Parts;
+use crate::metrics::series::Placed as By;
 use crate::saved::saved;
 use flashyard_core::request::{Request, RequestOp, SECTOR_BYTES};
 use flashyard_core::units::{Lpn, Span, Time};
@@ -251,11 +252,6 @@ impl Totals {
         self.requests += 1;
         self.backlog.sample(self.spans.makespan + arrival.since(first).as_ns(), outstanding);
         self.sectors[request.op as usize] += u64::from(request.sectors);
-        if let Some(placed) = &mut self.placed
-            && request.op == RequestOp::Write
-        {
-            placed.written(request.place(), request.sectors);
-        }
     }
 
     #[expect(clippy::inline_always, reason = "once a request, with large arguments")]
@@ -308,6 +304,12 @@ impl Account {
         outstanding: u64,
     ) {
         self.totals.arrived(request, order, outstanding);
+        if let Some(placed) = &mut self.totals.placed
+            && request.op == RequestOp::Write
+        {
+            let row = placed.written(request.place(), request.sectors);
+            self.place_in_series(row, By::Written, u64::from(request.sectors));
+        }
         let unit = self.config.geometry.unit_sectors();
         let whole = || {
             request.sectors.is_multiple_of(unit)

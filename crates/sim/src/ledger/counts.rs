@@ -20,10 +20,8 @@ impl Ledger<'_> {
     ) {
         let (stage, state) = (self.sets.stage(set), &self.sets[set]);
         let (codewords, rider) = (state.page_codewords(), state.rider());
-        if stage == Stage::Program
-            && let Some(placed) = self.account.placed()
-        {
-            placed.programmed(state.stream());
+        if stage == Stage::Program {
+            self.account.host_unit_programmed(state.stream());
         }
         if codewords > 0 {
             let leads = Some(set) == operation.leader();

@@ -70,11 +70,28 @@ impl Bin {
     }
 }
 
-/// Sectors of reads and writes of a stream by bin; none were answered in bins behind the last one.
+/// A sum by bin: of a stream, the sectors of its reads and writes that were answered; of a
+/// placement handle, what [`Placed`] says. Nothing has happened in bins behind the last one.
 #[derive(Clone, Debug, Default)]
-struct StreamBins(Vec<u64>);
+struct Sums(Vec<u64>);
 
-saved!(StreamBins {} lists { 0 });
+/// What is summed up by placement handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placed {
+    /// Sectors of writes that arrived.
+    Written,
+    /// Units of the host that were programmed.
+    Programmed,
+    /// Units that were copied.
+    Copied,
+}
+
+impl Placed {
+    /// How many there are.
+    const COUNT: usize = 3;
+}
+
+saved!(Sums {} lists { 0 });
 saved!(Counts {
     host_programs,
     gc_programs,
@@ -92,8 +109,9 @@ pub struct Series {
     width: u64,
     /// The last one is open.
     bins: Vec<Bin>,
-    /// The same for each of several streams.
-    streams: Vec<StreamBins>,
+    /// Of each of several streams, and all of [`Placed`] of each of several placement handles.
+    streams: Vec<Sums>,
+    handles: Vec<Sums>,
     /// Measured time that is accounted for.
     elapsed: u64,
     /// When the current phase began, and what had elapsed by then.
@@ -104,7 +122,7 @@ pub struct Series {
 }
 
 // The phase is over; the next one sets `start` and `before`.
-saved!(Series { width, elapsed, base } lists { bins, streams } skip { start, before });
+saved!(Series { width, elapsed, base } lists { bins, streams, handles } skip { start, before });
 
 impl Series {
     /// A series of bins of `width_ns`.
@@ -115,6 +133,7 @@ impl Series {
             width: width_ns.max(1),
             bins,
             streams: Vec::new(),
+            handles: Vec::new(),
             elapsed: 0,
             start: Time::ZERO,
             before: 0,
@@ -181,19 +200,30 @@ impl Series {
         if !matches!(op, RequestOp::Read | RequestOp::Write) {
             return;
         }
-        if self.streams.len() <= stream {
-            self.streams.resize_with(stream + 1, || StreamBins(Vec::with_capacity(BINS)));
-        }
-        let bins = &mut self.streams[stream].0;
-        bins.resize(self.bins.len(), 0);
-        *bins.last_mut().expect("a bin is open") += u64::from(sectors);
+        add_to(&mut self.streams, stream, self.bins.len(), u64::from(sectors));
     }
 
     /// Bytes of the reads and writes of a stream that were answered, by bin.
     pub fn stream_bytes(&self, stream: usize) -> Vec<u64> {
-        let bins = self.streams.get(stream).map_or(&[][..], |stream| &stream.0);
-        let bytes = bins.iter().map(|sectors| sectors * u64::from(SECTOR_BYTES));
-        bytes.chain(std::iter::repeat(0)).take(self.bins.len()).collect()
+        self.by_bin(&self.streams, stream, u64::from(SECTOR_BYTES))
+    }
+
+    /// Something that is summed up has happened to a placement handle.
+    #[cold]
+    pub fn placed(&mut self, handle: u8, what: Placed, amount: u64) {
+        let place = usize::from(handle) * Placed::COUNT + what as usize;
+        add_to(&mut self.handles, place, self.bins.len(), amount);
+    }
+
+    /// What is summed up of a placement handle, times a factor, by bin.
+    pub fn placed_by_bin(&self, handle: usize, what: Placed, factor: u64) -> Vec<u64> {
+        self.by_bin(&self.handles, handle * Placed::COUNT + what as usize, factor)
+    }
+
+    fn by_bin(&self, list: &[Sums], place: usize, factor: u64) -> Vec<u64> {
+        let bins = list.get(place).map_or(&[][..], |sums| &sums.0);
+        let bins = bins.iter().map(|sum| sum * factor);
+        bins.chain(std::iter::repeat(0)).take(self.bins.len()).collect()
     }
 
     /// Integral of the outstanding requests over all measured time, in request-nanoseconds.
@@ -252,7 +282,7 @@ impl Series {
             self.bins[place] = bin;
         }
         self.bins.truncate(count.div_ceil(2));
-        for StreamBins(bins) in &mut self.streams {
+        for Sums(bins) in self.streams.iter_mut().chain(&mut self.handles) {
             let count = bins.len();
             for place in 0..count.div_ceil(2) {
                 bins[place] = bins[2 * place] + bins.get(2 * place + 1).copied().unwrap_or(0);
@@ -260,6 +290,16 @@ impl Series {
             bins.truncate(count.div_ceil(2));
         }
     }
+}
+
+/// Adds to the open bin, the last of so many, of one of the sums.
+fn add_to(list: &mut Vec<Sums>, place: usize, open: usize, amount: u64) {
+    if list.len() <= place {
+        list.resize_with(place + 1, || Sums(Vec::with_capacity(BINS)));
+    }
+    let bins = &mut list[place].0;
+    bins.resize(open, 0);
+    *bins.last_mut().expect("a bin is open") += amount;
 }
 
 /// A time series over measured time.
@@ -399,6 +439,7 @@ mod tests {
                 series.answered(RequestOp::Write, 8, 4 + number % 3);
                 if number % 4 == 0 {
                     series.stream_answered(1, RequestOp::Write, 8);
+                    series.placed(2, Placed::Copied, 3);
                 }
             }
             // Operations of 1,000,003 and 7 pJ over parts of it, and of 5 pJ that takes no time.
@@ -409,6 +450,10 @@ mod tests {
             let streams = [0, 1, 2].map(|stream| series.stream_bytes(stream));
             let sums = streams.each_ref().map(|bins| bins.iter().sum::<u64>());
             assert_eq!(sums, [0, 2_500 * 4_096, 0]);
+            let copied = [1, 2].map(|handle| series.placed_by_bin(handle, Placed::Copied, 10));
+            let sums = copied.each_ref().map(|bins| bins.iter().sum::<u64>());
+            assert_eq!(sums, [0, 2_500 * 3 * 10]);
+            assert!(copied.iter().all(|bins| bins.len() == streams[0].len()));
             let report = series.report(&counts(10_000), 4_096, false);
             let doublings = (report.bin_ns / width).ilog2();
             assert_eq!(report.bin_ns, width << doublings);

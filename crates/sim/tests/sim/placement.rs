@@ -172,7 +172,8 @@ fn sums_by_handle_add_up() {
     for keys in
         [&APART[..], &["placement.handles=3"], &["placement.handles=2", "ftl.generations=0"]]
     {
-        let settings = die(64, 16, 30, keys);
+        let keys = [keys, &["metrics.bin_ms=1"]].concat();
+        let settings = die(64, 16, 30, &keys);
         let units = u64::from(settings.exported_units);
         let requests = two_classes(units, (units / 3, 60), 3 * units, 2);
         let report = run(&settings, &requests);
@@ -186,6 +187,16 @@ fn sums_by_handle_add_up() {
         assert_eq!(sum(|row| row.copied_bytes), flash("programs", &["gc"]));
         let blocks = report.flash.pages["erases"].values().sum::<u64>();
         assert_eq!(sum(|row| row.erased_bytes), blocks * 16 * 4_096);
+        let bins = report.series.as_ref().expect("there are bins").bins.len();
+        for row in rows(&report) {
+            for (by_bin, all) in
+                [(&row.bin_host_bytes, row.host_bytes), (&row.bin_media_bytes, row.media_bytes)]
+            {
+                let by_bin = by_bin.as_ref().expect("there are bins");
+                assert!(by_bin.len() == bins && bins > 10, "{} of {bins} bins", by_bin.len());
+                assert_eq!(by_bin.iter().sum::<u64>(), all, "{keys:?}");
+            }
+        }
         let shared = rows(&report).iter().any(|row| row.handle.is_none());
         assert_eq!(shared, settings.keys.placement.isolation == Isolation::Initial, "{keys:?}");
     }
@@ -195,7 +206,7 @@ fn sums_by_handle_add_up() {
 /// phases goes on with them.
 #[test]
 fn sums_are_of_measured_phases_and_outlive_a_save() {
-    let settings = die(64, 16, 30, &APART);
+    let settings = die(64, 16, 30, &[&APART[..], &["metrics.bin_ms=1"]].concat());
     let units = u64::from(settings.exported_units);
     let requests = two_classes(units, (units / 3, 60), units, 7);
     let phase = |device: &mut Device, part: &[Request], measure: bool| {
