@@ -25,7 +25,6 @@ use flashyard_core::command::Purpose;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::request::SECTOR_BYTES;
 use phases::OpenPhase;
-use placed::Placed;
 use totals::Totals;
 use watch::Watch;
 
