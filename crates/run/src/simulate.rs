@@ -1,7 +1,7 @@
 //! One simulation: the phases of an experiment on a device.
 
 use crate::contract::{self, Provenance};
-use crate::cuts::{Cuts, Made, Oracle};
+use crate::cuts::{Cuts, Oracle};
 use crate::error::{workload_error, wrong};
 use crate::experiment::{Experiment, Origin, PhasePlan, Source};
 use crate::hash;
@@ -10,6 +10,7 @@ use crate::image::{self, Image};
 use crate::lanes::{self, Lane};
 use crate::meter::{LaneMeter, Listener, RunMeter, STEP};
 use crate::plan::Plan;
+use crate::points::made::Made;
 use anyhow::Result;
 use flashyard_core::request::Request;
 use flashyard_sim::config::Settings;

@@ -1,13 +1,11 @@
 //! Faults that are planted into devices, and whether cuts find them.
 
-use crate::expr::place_of;
 use crate::metrics::CUTS;
-use crate::names::Names;
 use crate::runs::{RunKey, Runs};
 use crate::schema::Fault;
 use crate::study::Study;
-use anyhow::{Context, Result, ensure};
-use flashyard_run::cuts::{Broken, Made};
+use flashyard_run::cuts::Broken;
+use flashyard_run::points::made::Made;
 use flashyard_run::units::time;
 use flashyard_sim::cut::How;
 use serde_json::{Map, Value, json};
@@ -27,21 +25,6 @@ pub struct Faults {
 
 /// The runs of a fault: with it and without it.
 type Pair<'a> = (&'a Fault, [&'a Made; 2]);
-
-/// Whether faults name what exists, in grids whose runs are cut.
-pub(crate) fn check(faults: &[Fault], names: &Names) -> Result<()> {
-    for fault in faults {
-        let grid = names.grids.iter().find(|grid| grid.name == fault.grid);
-        let grid = grid.with_context(|| format!("{}: no grid of this name", fault.grid))?;
-        for subject in [&fault.faulty, &fault.sound] {
-            let place = place_of(subject, &names.subjects, "subject")?;
-            ensure!(grid.subjects.contains(&place), "{subject}: not in grid {}", grid.name);
-        }
-        let one = grid.points.len() == 1 && grid.workloads.len() == 1;
-        ensure!(one, "{}: the grid of faults has one point and one workload", grid.name);
-    }
-    Ok(())
-}
 
 /// What was found of each fault.
 fn pairs<'a>(study: &'a Study, runs: &'a Runs<'_>) -> Vec<Pair<'a>> {

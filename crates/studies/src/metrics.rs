@@ -1,8 +1,8 @@
 //! The figures that expressions and tables name. docs/STUDIES.md lists them.
 
 use flashyard_core::request::{Request, RequestOp, SECTOR_BYTES};
-use flashyard_run::cuts::Made;
 use flashyard_run::headline;
+use flashyard_run::points::made::Made;
 use flashyard_sim::report::Report;
 use std::ops::Range;
 

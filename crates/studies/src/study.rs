@@ -5,7 +5,7 @@ use crate::device::{Device, settings_of, with_settings};
 use crate::names::{Grid, Group, Names};
 use crate::schema::{self, Catalogue, Experiment, Point};
 use crate::workloads::{ANY_WORKLOAD, Places, Source, of_group};
-use crate::{examples, faults, sizes};
+use crate::{examples, sizes};
 use anyhow::{Context, Result, ensure};
 use flashyard_run::error::wrong;
 use flashyard_run::plan::Plan;
@@ -75,7 +75,7 @@ impl Study {
         let (known_names, known) = numbers.into_iter().unzip();
         names.known = known_names;
         examples::check(&experiment.example)?;
-        faults::check(&experiment.fault, &names)?;
+        check_faults(&experiment.fault, &names)?;
         for name in subjects.iter().filter_map(|subject| subject.device.as_ref()) {
             let is_known = devices.iter().any(|device| device.name == *name);
             ensure!(is_known, "{name}: no device of this name");
@@ -329,4 +329,19 @@ fn resolved(
     let workloads = names.groups.iter().flat_map(of_group).collect();
     let points = points.iter().map(|point| point.name.clone()).collect();
     Ok(Grid { name: grid.name.clone(), device, subjects, workloads, points })
+}
+
+/// Whether faults name what exists, in grids whose runs are cut.
+fn check_faults(faults: &[schema::Fault], names: &Names) -> Result<()> {
+    for fault in faults {
+        let grid = names.grids.iter().find(|grid| grid.name == fault.grid);
+        let grid = grid.with_context(|| format!("{}: no grid of this name", fault.grid))?;
+        for subject in [&fault.faulty, &fault.sound] {
+            let place = crate::expr::place_of(subject, &names.subjects, "subject")?;
+            ensure!(grid.subjects.contains(&place), "{subject}: not in grid {}", grid.name);
+        }
+        let one = grid.points.len() == 1 && grid.workloads.len() == 1;
+        ensure!(one, "{}: the grid of faults has one point and one workload", grid.name);
+    }
+    Ok(())
 }

@@ -7,7 +7,6 @@
 
 mod found;
 mod grid;
-mod made;
 pub mod rows;
 #[cfg(test)]
 mod tests;
@@ -18,7 +17,6 @@ use anyhow::Result;
 use flashyard_sim::config::Settings;
 use flashyard_sim::observe::{Observer, Shared};
 pub use found::{Broken, Cut, Cuts, Losses, Promise, Rule, Spread};
-pub use made::{Made, make};
 use std::fmt;
 use watcher::{Watch, Watcher};
 

@@ -510,15 +510,16 @@ fn cuts_that_are_made_break_what_the_device_says() {
         plan.set_requests(requests.clone());
         let span = requests.last().expect("some").arrival.as_ns();
         let mut units = 0;
-        let made = super::made::make_telling(&plan, &settings, 40, span, &mut |cut, broken| {
-            let known = |how: How| fault == "none" || matches!(how, How::Shorn | How::Corrupt);
-            let told = broken.iter().filter(|(_, how)| known(*how));
-            let told: Vec<u32> = told.map(|(broken, _)| broken.unit).collect();
-            let unit = |lost: &Lost| u32::try_from(lost.first_sector / 8).expect("few units");
-            let wanted = cut.broken().filter(|lost| known(lost.how)).map(unit);
-            assert_eq!(told, wanted.collect::<Vec<_>>(), "{fault}: {cut:?}");
-            units += broken.len();
-        });
+        let made =
+            crate::points::made::make_telling(&plan, &settings, 40, span, &mut |cut, broken| {
+                let known = |how: How| fault == "none" || matches!(how, How::Shorn | How::Corrupt);
+                let told = broken.iter().filter(|(_, how)| known(*how));
+                let told: Vec<u32> = told.map(|(broken, _)| broken.unit).collect();
+                let unit = |lost: &Lost| u32::try_from(lost.first_sector / 8).expect("few units");
+                let wanted = cut.broken().filter(|lost| known(lost.how)).map(unit);
+                assert_eq!(told, wanted.collect::<Vec<_>>(), "{fault}: {cut:?}");
+                units += broken.len();
+            });
         let made = made.expect("it can be cut");
         assert_eq!((made.cuts, made.broken_units), (40, units as u64), "{fault}");
         assert_eq!(made.breaking > 0, fault != "none", "{fault}: {made:?}");

@@ -1,6 +1,7 @@
 //! Points: the same work with other settings, for `compare` and `sweep`.
 
 pub mod axis;
+pub mod made;
 pub mod pool;
 pub mod runs;
 pub mod states;

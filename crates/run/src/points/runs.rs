@@ -2,8 +2,7 @@
 //! by side.
 
 use super::states::{self, Shared};
-use super::{axis::Setting, pool};
-use crate::cuts;
+use super::{axis::Setting, made, pool};
 use crate::error::{Stopped, panic_text};
 use crate::memory::Room;
 use crate::meter::{Listener, Runs};
@@ -182,7 +181,7 @@ fn one(
         simulate(&inputs, settings, Options { check, progress, ..Options::default() })?;
     if run.cuts > 0 {
         let span_ns = outcome.report.throughput.makespan_ns;
-        outcome.made = Some(cuts::make(&inputs, settings, run.cuts, span_ns)?);
+        outcome.made = Some(made::make(&inputs, settings, run.cuts, span_ns)?);
     }
     Ok(outcome)
 }

@@ -152,7 +152,7 @@ fn cut_every_layer(cuts: u64, faulty: u64, tell: impl Fn(&str)) {
 
 #[test]
 fn layers_keep_what_they_promise_and_faults_break_it() {
-    cut_every_layer(60, 60, |_| ());
+    cut_every_layer(20, 60, |_| ());
 }
 
 /// The same with 10,000 cuts for each layer and contract, and 1,000 for each fault. Prints a table.

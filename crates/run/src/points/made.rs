@@ -4,8 +4,7 @@
 //! [`Told`] follows the host's side alone. A copy of the device is cut and recovers; of each unit
 //! the cut says which change it holds, and this says whether that breaks a promise.
 
-use super::found::{Broken, Rule};
-use super::grid::mix;
+use crate::cuts::{Broken, Rule};
 use crate::error::wrong;
 use crate::lanes;
 use crate::plan::Plan;
@@ -18,6 +17,7 @@ use flashyard_sim::drive::Drive;
 use flashyard_sim::observe::{Observer, RequestAnswered, RequestArrived, Shared, UnitChange};
 use flashyard_sim::session::{Refused, Session, Stop};
 use flashyard_workload::RequestSource;
+use flashyard_workload::random::SplitMix64;
 use std::collections::BTreeMap;
 
 /// What cuts of a run have done, which were made.
@@ -187,10 +187,10 @@ pub fn make(plan: &Plan, settings: &Settings, cuts: u32, span_ns: u64) -> Result
 }
 
 /// Who hears of a cut and of the promises that it breaks.
-pub(super) type Tell<'a> = dyn FnMut(&Cut, &[(Broken, How)]) + 'a;
+pub(crate) type Tell<'a> = dyn FnMut(&Cut, &[(Broken, How)]) + 'a;
 
 /// The same; `tell` hears of each cut, and of the promises that it breaks.
-pub(super) fn make_telling(
+pub(crate) fn make_telling(
     plan: &Plan,
     settings: &Settings,
     cuts: u32,
@@ -203,7 +203,7 @@ pub(super) fn make_telling(
     let mut made = Made::default();
     for number in 0..u64::from(cuts) {
         let of = |number: u64| u128::from(span_ns) * u128::from(number) / u128::from(cuts);
-        let drawn = mix(plan.seed().unwrap_or_default() ^ (number << 32));
+        let drawn = SplitMix64::new(plan.seed().unwrap_or_default() ^ (number << 32)).next_u64();
         let within = (u128::from(drawn) * (of(number + 1) - of(number))) >> 64;
         let at = Time::from_ns(u64::try_from(of(number) + within).expect("below the span"));
         loop {
