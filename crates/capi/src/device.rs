@@ -281,8 +281,8 @@ pub unsafe extern "C" fn fy_submit(
     count(unsafe { with(device, submit) })
 }
 
-/// A zone by its number, as the requests that the device has started have left it. `FY_STATUS_RANGE`
-/// where there is no such zone.
+/// A zone by its number, as the requests that the device has started have left it.
+/// `FY_STATUS_RANGE` where there is no such zone.
 ///
 /// # Safety
 ///

@@ -67,9 +67,10 @@ impl Flags {
     /// Every modifier.
     pub const ALL: Self = Self(255);
 
-    /// The modifiers of these bits; `None` where a bit means nothing.
+    /// The modifiers of these bits; `None` where more than one of them is for zones.
     pub const fn from_bits(bits: u8) -> Option<Self> {
-        if bits <= Self::ALL.0 { Some(Self(bits)) } else { None }
+        let for_zones = bits & !(Self::FUA.0 | Self::PREFLUSH.0 | Self::ZEROES.0);
+        if for_zones.count_ones() <= 1 { Some(Self(bits)) } else { None }
     }
 
     /// The bits as a number.

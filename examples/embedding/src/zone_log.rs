@@ -97,7 +97,8 @@ impl Log {
 fn drawn(number: usize, objects: usize) -> usize {
     let mut bits = (number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    ((bits ^ (bits >> 27)) % objects as u64) as usize
+    let drawn = (bits ^ (bits >> 27)) % objects as u64;
+    usize::try_from(drawn).expect("below their number")
 }
 
 /// A drive of 32 zones of 8 MiB, and a log that has 70 % of it, rewritten twice at random.

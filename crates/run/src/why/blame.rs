@@ -450,7 +450,7 @@ fn meaning(stage: &str) -> (Op, Purpose) {
         "MRe" => (Op::Read, Purpose::MapWriteback),
         "MP" => (Op::Program, Purpose::MapWriteback),
         "MRf" => (Op::Read, Purpose::MapFetch),
-        "DP" => (Op::Program, Purpose::Host),
+        "DP" | "ZP" => (Op::Program, Purpose::Host),
         "DE" => (Op::Erase, Purpose::Host),
         "GR" => (Op::Read, Purpose::Gc),
         "GP" => (Op::Program, Purpose::Gc),
@@ -464,7 +464,6 @@ fn meaning(stage: &str) -> (Op, Purpose) {
         "UR" => (Op::Read, Purpose::MapGc),
         "UP" => (Op::Program, Purpose::MapGc),
         "JP" => (Op::Program, Purpose::Journal),
-        "ZP" => (Op::Program, Purpose::Host),
         _ => (Op::Read, Purpose::Host),
     }
 }

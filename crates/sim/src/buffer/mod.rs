@@ -190,8 +190,8 @@ impl Buffer {
         self.lines.dirty_lines().chain(flushing)
     }
 
-    /// The lines that a unit is programmed with: of its plane, which striping gives, and frontier or
-    /// zone.
+    /// The lines that a unit is programmed with: of its plane, which striping gives, and its
+    /// frontier or zone.
     pub(crate) const fn group_of(&self, plane: PlaneId, stream: u32) -> u32 {
         let plane = match self.allocation {
             Allocation::Static => plane.get(),

@@ -25,22 +25,22 @@ impl Device {
     pub(super) fn start_in_zone(&mut self, handle: RequestId) {
         let (request, order) = (*self.host[handle].request(), self.host[handle].order());
         let Some(zones) = self.ftl.zones() else { return };
-        if let Started::As(now, first, pages) = zones.start(&request, order) {
+        let (started, resets) = zones.start(&request, order);
+        if let Started::As(now, first, pages) = started {
             self.host[handle].restate(&now, (first, pages));
             self.account.restated(order, &now, (first, pages));
         }
-        for (first, written) in self.ftl.resets(order) {
-            self.forget_zone(order, first, written);
+        for units in resets {
+            self.forget_zone(order, &units);
         }
     }
 
-    /// The request of this order resets a zone of which so many units from `first` on were written.
-    fn forget_zone(&mut self, order: u64, first: Lpn, written: u32) {
+    /// The request of this order resets a zone of which these units were written.
+    fn forget_zone(&mut self, order: u64, units: &Range<Lpn>) {
         let (number, checked) = (self.sets.take_number(), self.account.is_checked());
-        let units = first..Lpn::new(first.get() + written);
-        self.sets.supersede_all(&units);
+        self.sets.supersede_all(units);
+        self.ftl.forget_units(units);
         for lpn in (units.start.get()..units.end.get()).map(Lpn::new) {
-            self.ftl.forget_unit(lpn);
             if checked {
                 self.account.trimmed(order, lpn, number);
             }
@@ -59,8 +59,7 @@ impl Device {
     pub(super) fn may_act_on_zone(&mut self, handle: RequestId) -> bool {
         let (order, now) = (self.host[handle].order(), self.now);
         let zones = self.ftl.zones().expect("there are zones");
-        let Some((units, finishes)) = zones.settles(order) else { return true };
-        let mut waits = zones.is_finishing(&units);
+        let Some((units, finishes, mut waits)) = zones.settles(order) else { return true };
         let mut changes = live_changes(&self.sets, units.clone()).into_iter();
         waits |= changes.any(|set| !finishes || is_unput(&self.sets, set));
         if finishes && !waits {
@@ -80,11 +79,9 @@ impl Device {
         if self.buffer.is_none() {
             return;
         }
-        let dirty: Vec<Lpn> = {
-            let contents = self.write_buffer().contents();
-            let dirty = contents.take_while(|(.., dirty, _)| *dirty).map(|(lpn, ..)| lpn);
-            dirty.filter(|lpn| units.contains(lpn)).collect()
-        };
+        let contents = self.write_buffer().contents();
+        let dirty = contents.take_while(|(.., dirty, _)| *dirty).map(|(lpn, ..)| lpn);
+        let dirty: Vec<Lpn> = dirty.filter(|lpn| units.contains(lpn)).collect();
         for lpn in dirty {
             let group = self.group_of(lpn, 0);
             self.flush_lines(None, group, None, FlushTrigger::Asked);

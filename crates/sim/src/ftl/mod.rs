@@ -56,7 +56,7 @@ pub(crate) use plan::Plan;
 use planned::Planned;
 use raw::Raw;
 pub(crate) use restart::Recovered;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 pub(crate) use zns::{Started, ZoneBlocks, Zoned, live_changes};
 
 /// Who chooses the pages of writes.
@@ -201,16 +201,12 @@ impl Ftl {
         }
     }
 
-    /// The zones that a request which has just been started resets: the first unit of each, and how
-    /// many were written.
-    pub(crate) fn resets(&self, order: u64) -> Vec<(Lpn, u32)> {
-        self.seen_zones().map_or_else(Vec::new, |zones| zones.resets(order))
-    }
-
-    /// A unit of a zone that is reset is forgotten.
-    pub(crate) fn forget_unit(&mut self, lpn: Lpn) {
-        self.base.map.uncover(lpn);
-        self.base.map.trim(lpn);
+    /// Units of a zone that is reset are forgotten.
+    pub(crate) fn forget_units(&mut self, units: &Range<Lpn>) {
+        for lpn in (units.start.get()..units.end.get()).map(Lpn::new) {
+            self.base.map.uncover(lpn);
+            self.base.map.trim(lpn);
+        }
     }
 
     /// The first zones of a fresh device are written: this share of all units.
@@ -445,6 +441,15 @@ doors! {
     fn is_due(die: DieId, plane: PlaneId) -> bool;
     fn merges() -> MergeCounts;
     fn save_planes(to: &mut Writer<'_>);
+}
+
+/// On a device with zones.
+impl Scheme {
+    /// The action of a request begins, which waits with `set`.
+    pub(crate) fn act(&mut self, set: SetId, charge: Charge, lent: &mut Lent<'_>) {
+        let Self::Zoned(zoned) = self else { unreachable!("there are no zones") };
+        zoned.begin(set, charge, lent);
+    }
 }
 
 /// In idle times.

@@ -20,6 +20,7 @@ use crate::config::{
 };
 use crate::initial;
 use crate::parts::blocks::Frontiers;
+use crate::parts::log::zns::ZoneShape;
 use crate::parts::memory::TableCost;
 use crate::parts::policy::HostRule;
 use flashyard_core::command::Op;
@@ -85,16 +86,7 @@ impl Settings {
         let geometry = geometry(keys, units_per_page);
         check_combinations(keys, &geometry, &mut fail);
         check_power(keys, &mut fail);
-        let good = keys.geometry.blocks_per_plane.saturating_sub(unusable(keys));
-        let zones = if keys.is_zoned() {
-            Some(zns::shape(keys, &geometry, good, &mut fail)?)
-        } else {
-            None
-        };
-        let exported = zones.map_or_else(
-            || exported_units(keys, units),
-            |zones| u64::from(zones.count) * u64::from(zones.size),
-        );
+        let (zones, exported) = exported(keys, &geometry, units, &mut fail)?;
         let resident = keys.map.store == MapStore::Resident;
         let map_pages = match lines {
             Some((entries, _)) if !resident => exported.div_ceil(entries),
@@ -107,14 +99,7 @@ impl Settings {
         let line_entries = line_shape(&keys.map).0;
         let runs = exported.div_ceil(line_entries).max(1);
         let frontiers = frontiers(&keys);
-        let most = if plans {
-            planned::check_scheme(&keys, &geometry, exported, &mut fail);
-            u64::MAX
-        } else if keys.is_raw() || keys.is_zoned() {
-            u64::MAX
-        } else {
-            check_spare(&keys, &geometry, frontiers, exported, map_pages, &mut fail)
-        };
+        let most = check_room(&keys, &geometry, frontiers, exported, map_pages, &mut fail);
         let settings = Self {
             geometry,
             exported_units: small(exported),
@@ -137,6 +122,21 @@ impl Settings {
         }
         Some(settings)
     }
+}
+
+/// The zones, where there are any, and the units that the host sees.
+fn exported(
+    keys: &DeviceKeys,
+    geometry: &Geometry,
+    units: u128,
+    fail: &mut impl FnMut(String),
+) -> Option<(Option<ZoneShape>, u64)> {
+    if !keys.is_zoned() {
+        return Some((None, exported_units(keys, units)));
+    }
+    let good = keys.geometry.blocks_per_plane.saturating_sub(unusable(keys));
+    let zones = zns::shape(keys, geometry, good, fail)?;
+    Some((Some(zones), u64::from(zones.count) * u64::from(zones.size)))
 }
 
 /// The units that the host sees. A device without translation exports all of its units.
@@ -413,6 +413,24 @@ fn spare_blocks(keys: &DeviceKeys, geometry: &Geometry, exported: u64, map_pages
     let (data, maps) = units_of_plane(geometry, exported, map_pages);
     let good = keys.geometry.blocks_per_plane.saturating_sub(unusable(keys));
     good.saturating_sub((data + maps).div_ceil(u64::from(geometry.units_per_block())))
+}
+
+/// The valid units that a plane may hold, any number where no page map collects garbage.
+fn check_room(
+    keys: &DeviceKeys,
+    geometry: &Geometry,
+    frontiers: Frontiers,
+    exported: u64,
+    map_pages: u64,
+    fail: &mut impl FnMut(String),
+) -> u64 {
+    if keys.plans() {
+        planned::check_scheme(keys, geometry, exported, fail);
+    }
+    if keys.plans() || keys.is_raw() || keys.is_zoned() {
+        return u64::MAX;
+    }
+    check_spare(keys, geometry, frontiers, exported, map_pages, fail)
 }
 
 /// A plane must keep room for its open blocks and its reserve when everything else is valid.

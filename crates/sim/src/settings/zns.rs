@@ -53,7 +53,7 @@ pub(super) fn shape(
         ));
         return None;
     }
-    let spare = u64::from(Ppm::ALL.ppm()) + u64::from(keys.ftl.over_provisioning_percent.ppm());
+    let spare = Ppm::ALL.ppm() + keys.ftl.over_provisioning_percent.ppm();
     let count = good * 1_000_000 / spare / zns.blocks * sets;
     let Some(units) = count.checked_mul(size).filter(|units| *units < u64::from(u32::MAX)) else {
         fail(format!(
@@ -78,11 +78,6 @@ pub(super) fn shape(
         width: small(width),
         blocks: small(zns.blocks),
     })
-}
-
-/// How many zones may be open or active by a key: as many as there are where it is 0.
-pub(crate) fn limit(key: u64, count: u32) -> u32 {
-    if key == 0 { count } else { u32::try_from(key).map_or(count, |key| key.min(count)) }
 }
 
 /// Keys that zones contradict.
@@ -114,21 +109,14 @@ pub(super) fn check(settings: &Settings, fail: &mut impl FnMut(String)) {
     let by_pages = keys.interface.transfer != Transfer::Request;
     let fix = "set interface.transfer = \"request\"";
     refuse(by_pages, "interface.transfer", "knows the pages of an append when it starts", fix);
-    if open_limits(keys, &shape).0 > open_limits(keys, &shape).1 {
+    let (open, active) = keys.schemes.zns.limits(&shape);
+    if open > active {
         let fix = "raise it, or lower ftl.zns.max_open";
         refuse(true, "ftl.zns.max_active", "counts open zones as active", fix);
     }
     if geometry.program_units() > 1 {
         check_buffer(settings, &shape, &mut refuse);
     }
-}
-
-/// How many zones may be open, and how many active.
-pub(crate) fn open_limits(keys: &DeviceKeys, shape: &ZoneShape) -> (u32, u32) {
-    let zns = &keys.schemes.zns;
-    let active = limit(zns.max_active, shape.count);
-    let open = if zns.max_open == 0 { active } else { limit(zns.max_open, shape.count) };
-    (open, active)
 }
 
 /// A program holds several units, and every program of a zone is full: the buffer gathers them.
@@ -141,7 +129,7 @@ fn check_buffer(
     let gathers = "fills programs of several units one zone at a time";
     let partial = u64::from(settings.geometry.program_units() - 1);
     // Beside active zones, one that is being finished and one whose last write is being put.
-    let zones = u64::from(open_limits(&settings.keys, shape).1) + 2;
+    let zones = u64::from(settings.keys.schemes.zns.limits(shape).1) + 2;
     let needed = zones * partial + 1;
     let bytes = needed * u64::from(settings.geometry.unit_bytes());
     let fix = format!("set at least {bytes}, or lower ftl.zns.max_active");

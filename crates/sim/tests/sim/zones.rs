@@ -211,6 +211,10 @@ fn addresses_behind_the_capacity_hold_nothing() {
     assert_eq!((report.zones.unwrap().resets, report.verdict.unmapped_reads), (1, 22 + 5));
 }
 
+fn index(number: u64) -> usize {
+    usize::try_from(number).unwrap()
+}
+
 /// The zones of a model: what a host may expect.
 struct Model {
     capacity: u64,
@@ -224,7 +228,7 @@ struct Model {
 impl Model {
     fn expects(&mut self, request: &Request) -> Outcome {
         let (page, pages) = (request.first_sector / 8, u64::from(request.sectors / 8));
-        let (zone, place) = ((page / self.size) as usize, page % self.size);
+        let (zone, place) = (index(page / self.size), page % self.size);
         let fails = |error| Outcome::Failed(error);
         match request.op {
             RequestOp::Read | RequestOp::Flush => Outcome::Done,
@@ -268,7 +272,7 @@ impl Model {
         let wrong = Err(ZoneError::InvalidTransition);
         match request.zone_action() {
             None => {
-                let first = page.div_ceil(self.size) as usize;
+                let first = index(page.div_ceil(self.size));
                 for zone in first..self.zones.len() {
                     if zone as u64 * self.size + self.capacity <= page + pages {
                         self.enters(zone, ZoneState::Empty);
@@ -289,6 +293,17 @@ impl Model {
             Some(ZoneAction::Close) => self.enters(zone, ZoneState::Closed),
         }
         Ok(())
+    }
+
+    /// The zones of a device are these, and what is below their pointers can be read.
+    fn agrees(&self, host: &mut Host, seed: u64) {
+        for (zone, &(state, written)) in (0..).zip(&self.zones) {
+            assert_eq!(host.zone(zone), (state, written), "seed {seed}: zone {zone}");
+            if written > 0 {
+                let (first, pages) = (u64::from(zone) * self.size, written.try_into().unwrap());
+                assert_eq!(host.ends(read(first, pages)), Outcome::Done);
+            }
+        }
     }
 
     fn opens(&mut self, zone: usize, how: ZoneState) -> Result<(), ZoneError> {
@@ -372,7 +387,7 @@ fn device(random: &mut Random) -> Settings {
 fn any_request(random: &mut Random, model: &Model) -> Request {
     let zone = random.below(model.zones.len().min(6) as u64);
     let first = zone * model.size;
-    let written = model.zones[zone as usize].1;
+    let written = model.zones[index(zone)].1;
     let pages = 1 + random.below(model.capacity.min(9));
     let small = |pages: u64| u32::try_from(pages).unwrap();
     match random.below(20) {
@@ -403,7 +418,7 @@ fn random_devices_do_what_the_model_says() {
         let settings = device(&mut random);
         let shape = settings.zones.unwrap();
         let zns = &settings.keys.schemes.zns;
-        let no_limit = |limit: u64| if limit == 0 { usize::MAX } else { limit as usize };
+        let no_limit = |limit: u64| if limit == 0 { usize::MAX } else { index(limit) };
         let active = no_limit(zns.max_active);
         let mut model = Model {
             capacity: shape.capacity.into(),
@@ -441,13 +456,7 @@ fn random_devices_do_what_the_model_says() {
         while !wanted.is_empty() {
             ends(&mut host, &mut wanted);
         }
-        for (zone, &(state, written)) in (0..).zip(&model.zones) {
-            assert_eq!(host.zone(zone), (state, written), "seed {seed}: zone {zone}");
-            if written > 0 {
-                let first = u64::from(zone) * model.size;
-                assert_eq!(host.ends(read(first, u32::try_from(written).unwrap())), Outcome::Done);
-            }
-        }
+        model.agrees(&mut host, seed);
         let report = host.report();
         let zones = report.zones.unwrap();
         (padded, resets) = (padded + zones.padded_bytes, resets + zones.resets);

@@ -248,8 +248,8 @@ keys! {
         range_percent: Ppm = Ppm::ALL => {
             kind: Kind::percent(1, 1_000_000), source: DEVICE_BENCHMARK, flip: "1", with: FEW,
         },
-        /// On a device with zones (`ftl.scheme = "zns"`): the range is so many zones from first_zone
-        /// on, in place of start_percent and range_percent. 0: it is as those say.
+        /// On a device with zones (`ftl.scheme = "zns"`): the range is so many zones from
+        /// first_zone on, in place of start_percent and range_percent. 0: it is as those say.
         zones: u64 = 0 => {
             kind: Kind::count("zones", 0, 1_000_000), source: DEVICE_BENCHMARK,
             flip: "2", with: IN_ZONES,

@@ -27,7 +27,9 @@ pub(crate) struct ZoneBlocks {
     written: Vec<u32>,
 }
 
-saved!(ZoneBlocks { taken, blocks, written } skip { shape, geometry, program_units, planes, places });
+saved!(ZoneBlocks {
+    taken, blocks, written,
+} skip { shape, geometry, program_units, planes, places });
 
 impl ZoneBlocks {
     /// Those of a device with zones that nothing was ever written to.

@@ -23,7 +23,6 @@ use crate::parts::blocks::Frontier;
 use crate::parts::log::zns::{ZnsKeys, ZoneShape};
 use crate::saved::{Reader, RestoreError, Saved, Writer};
 use crate::sets::{Mode, OwnWork, Sets, Stage, Wait};
-use crate::settings::zns::open_limits;
 use crate::zones::{Outcome, ZoneCounts, ZoneError, ZoneReport, ZoneState, ZoneView};
 pub(crate) use blocks::ZoneBlocks;
 use flashyard_core::command::Purpose;
@@ -87,7 +86,7 @@ impl Zoned {
     /// Where the settings ask for zones.
     pub(super) fn new(settings: &Settings) -> Option<Self> {
         let shape = settings.zones?;
-        let (open, active) = open_limits(&settings.keys, &shape);
+        let (open, active) = settings.keys.schemes.zns.limits(&shape);
         Some(Self {
             shape,
             keys: settings.keys.schemes.zns,
@@ -102,13 +101,14 @@ impl Zoned {
     }
 
     /// The device starts a request with this place in the order of arrival: the states of zones
-    /// change.
-    pub(crate) fn start(&mut self, request: &Request, order: u64) -> Started {
+    /// change. Returns what it is from now on, and the zones that it resets: the first unit of each
+    /// and the first one that was not written.
+    pub(crate) fn start(&mut self, request: &Request, order: u64) -> (Started, Vec<Range<Lpn>>) {
         let unit = self.unit_sectors;
         let (first, sectors) = (request.first_sector, u64::from(request.sectors));
         let zone = |sector: u64| narrow(sector / (unit * u64::from(self.shape.size)));
         let done = match request.op {
-            RequestOp::Flush => return Started::AsItIs,
+            RequestOp::Flush => Ok(Started::AsItIs),
             RequestOp::Read => {
                 let last = zone(first + sectors.max(1) - 1);
                 let read = (zone(first)..=last).try_for_each(|zone| self.zones.read(zone));
@@ -129,7 +129,8 @@ impl Zoned {
             self.counts.appends += 1;
             self.outcomes.add(order, Outcome::Appended(now.first_sector));
         }
-        done.unwrap_or(Started::As(*request, Lpn::new(0), 0))
+        let resets = if request.op == RequestOp::Trim { self.resets(order) } else { Vec::new() };
+        (done.unwrap_or(Started::As(*request, Lpn::new(0), 0)), resets)
     }
 
     fn write(&mut self, request: &Request, zone: u32) -> Result<Started, ZoneError> {
@@ -208,26 +209,33 @@ impl Zoned {
     }
 
     /// The units of an action that has not begun and waits until what was written before has come
-    /// to an end: all of the zones that it resets or finishes, and whether it finishes them. None
-    /// where it need not wait.
-    pub(crate) fn settles(&self, order: u64) -> Option<(Range<Lpn>, bool)> {
+    /// to an end: all of the zones that it resets or finishes, whether it finishes them, and
+    /// whether it waits for another finish. None where it need not wait.
+    pub(crate) fn settles(&self, order: u64) -> Option<(Range<Lpn>, bool, bool)> {
         let act = self.acts.iter().find(|act| act.order == order)?;
         let finishes = act.fills();
         let end = act.first + narrow(act.before.len() as u64);
         let lpn = |zone| Lpn::new(zone * self.shape.size);
-        (finishes || act.action == ZoneAction::Reset).then(|| (lpn(act.first)..lpn(end), finishes))
+        (finishes || act.action == ZoneAction::Reset).then(|| {
+            let units = lpn(act.first)..lpn(end);
+            let waits = self.is_finishing(&units);
+            (units, finishes, waits)
+        })
     }
 
-    /// The zones that an action resets: the first unit of each, and how many were written.
-    pub(crate) fn resets(&self, order: u64) -> Vec<(Lpn, u32)> {
+    /// What was written of the zones that an action resets.
+    fn resets(&self, order: u64) -> Vec<Range<Lpn>> {
         let resets = |act: &&Act| act.order == order && act.action == ZoneAction::Reset;
         let Some(act) = self.acts.iter().find(resets) else { return Vec::new() };
-        let zones = (act.first..).zip(&act.before);
-        zones.map(|(zone, before)| (Lpn::new(zone * self.shape.size), before.written)).collect()
+        let written = |(zone, before): (u32, &ZoneView)| {
+            let first = zone * self.shape.size;
+            Lpn::new(first)..Lpn::new(first + before.written)
+        };
+        (act.first..).zip(&act.before).map(written).collect()
     }
 
     /// Whether a zone with some of these units is being finished.
-    pub(crate) fn is_finishing(&self, units: &Range<Lpn>) -> bool {
+    fn is_finishing(&self, units: &Range<Lpn>) -> bool {
         let begun = |act: &&Act| act.fills() && act.set.is_some();
         let mut finished = self.acts.iter().filter(begun);
         finished.any(|act| units.contains(&Lpn::new(act.first * self.shape.size)))
@@ -250,7 +258,7 @@ impl Zoned {
 
     /// The action of a request begins, which waits with `set`: a gate opens when its time is over
     /// and, of a finish, when what was written before is on flash.
-    fn begin(&mut self, set: SetId, charge: Charge, lent: &mut Lent<'_>) {
+    pub(super) fn begin(&mut self, set: SetId, charge: Charge, lent: &mut Lent<'_>) {
         let order = lent.sets.order_of(set);
         let at = self.acts.iter().position(|act| Some(act.order) == order).expect("it was started");
         let (span, plane) = (self.time_of(&self.acts[at]), PlaneId::new(0));
@@ -385,15 +393,6 @@ pub(crate) fn live_changes(sets: &Sets, range: Range<Lpn>) -> Vec<SetId> {
 
 fn narrow(number: u64) -> u32 {
     u32::try_from(number).expect("checked against the capacity")
-}
-
-/// On a device with zones.
-impl super::Scheme {
-    /// The action of a request begins, which waits with `set`.
-    pub(crate) fn act(&mut self, set: SetId, charge: Charge, lent: &mut Lent<'_>) {
-        let Self::Zoned(zoned) = self else { unreachable!("there are no zones") };
-        zoned.begin(set, charge, lent);
-    }
 }
 
 impl Placement for Zoned {

@@ -34,7 +34,7 @@ pub(super) struct Limits {
 /// All zones of a device.
 #[derive(Clone, Debug)]
 pub(super) struct Zones {
-    zones: Vec<Zone>,
+    list: Vec<Zone>,
     /// Units that can be written of each zone.
     capacity: u32,
     limits: Limits,
@@ -46,13 +46,13 @@ pub(super) struct Zones {
     evicted: u64,
 }
 
-saved!(Zones { active } lists { zones, open } skip { capacity, limits, evicted });
+saved!(Zones { active } lists { list, open } skip { capacity, limits, evicted });
 
 impl Zones {
     /// Empty zones of so many units.
     pub(super) fn new(count: u32, capacity: u32, limits: Limits) -> Self {
         Self {
-            zones: vec![Zone::default(); count as usize],
+            list: vec![Zone::default(); count as usize],
             capacity,
             limits,
             open: Vec::new(),
@@ -63,7 +63,7 @@ impl Zones {
 
     /// A zone.
     pub(super) fn view(&self, zone: u32) -> ZoneView {
-        let Zone { written, finished, .. } = self.zones[zone as usize];
+        let Zone { written, finished, .. } = self.list[zone as usize];
         ZoneView { state: self.state(zone), written, finished }
     }
 
@@ -80,7 +80,7 @@ impl Zones {
     /// Writes units of a zone from `first` on, counted inside the zone.
     pub(super) fn write(&mut self, zone: u32, first: u32, units: u32) -> Result<(), ZoneError> {
         self.writable(zone, first, units)?;
-        if first != self.zones[zone as usize].written {
+        if first != self.list[zone as usize].written {
             return Err(ZoneError::InvalidWrite);
         }
         self.advance(zone, units)
@@ -88,7 +88,7 @@ impl Zones {
 
     /// Writes units at the write pointer. Returns where that was, counted inside the zone.
     pub(super) fn append(&mut self, zone: u32, units: u32) -> Result<u32, ZoneError> {
-        let first = self.zones[zone as usize].written;
+        let first = self.list[zone as usize].written;
         self.writable(zone, first, units)?;
         self.advance(zone, units)?;
         Ok(first)
@@ -108,12 +108,12 @@ impl Zones {
         match action {
             ZoneAction::Reset => {
                 self.enter(zone, ZoneState::Empty);
-                self.zones[zone as usize] = Zone::default();
+                self.list[zone as usize] = Zone::default();
             }
             ZoneAction::Finish if state == ZoneState::Full => {}
             ZoneAction::Finish => {
                 self.enter(zone, ZoneState::Full);
-                self.zones[zone as usize].finished = true;
+                self.list[zone as usize].finished = true;
             }
             ZoneAction::Open if state == ZoneState::ExplicitlyOpen => {}
             ZoneAction::Open if state == ZoneState::Full => {
@@ -138,17 +138,17 @@ impl Zones {
     /// these has `rest` units and is closed. For a device that nothing else was done to.
     pub(super) fn fill(&mut self, full: u32, rest: u32) {
         for zone in 0..full {
-            self.zones[zone as usize].written = self.capacity;
+            self.list[zone as usize].written = self.capacity;
             self.enter(zone, ZoneState::Full);
         }
         if rest > 0 {
-            self.zones[full as usize].written = rest;
+            self.list[full as usize].written = rest;
             self.enter(full, ZoneState::Closed);
         }
     }
 
     fn state(&self, zone: u32) -> ZoneState {
-        ZoneState::ALL[usize::from(self.zones[zone as usize].state)]
+        ZoneState::ALL[usize::from(self.list[zone as usize].state)]
     }
 
     /// Whether units may be written to a zone at all.
@@ -170,7 +170,7 @@ impl Zones {
             self.make_room(zone)?;
             self.enter(zone, ZoneState::ImplicitlyOpen);
         }
-        let own = &mut self.zones[zone as usize];
+        let own = &mut self.list[zone as usize];
         own.written += units;
         if own.written == self.capacity {
             self.enter(zone, ZoneState::Full);
@@ -196,7 +196,7 @@ impl Zones {
     /// A zone is in another state from now on.
     fn enter(&mut self, zone: u32, state: ZoneState) {
         let before = self.state(zone);
-        self.zones[zone as usize].state = state as u8;
+        self.list[zone as usize].state = state as u8;
         self.active = self.active + u32::from(state.is_active()) - u32::from(before.is_active());
         match (before.is_open(), state.is_open()) {
             (false, true) => self.open.push(zone),

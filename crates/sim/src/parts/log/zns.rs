@@ -98,3 +98,14 @@ pub struct ZoneShape {
     /// Blocks of each plane.
     pub blocks: u32,
 }
+
+impl ZnsKeys {
+    /// How many zones may be open, and how many open or closed: as many as there are without a
+    /// limit.
+    pub(crate) fn limits(&self, shape: &ZoneShape) -> (u32, u32) {
+        let few = |key: u64| u32::try_from(key).map_or(shape.count, |key| key.min(shape.count));
+        let limit = |key: u64, most: u32| if key == 0 { most } else { few(key) };
+        let active = limit(self.max_active, shape.count);
+        (limit(self.max_open, active), active)
+    }
+}

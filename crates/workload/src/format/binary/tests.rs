@@ -132,8 +132,9 @@ fn every_field_of_a_record_is_checked() {
         ),
         (
             record(1) + 23,
-            &[8],
-            "t:record 2: unknown flags, 8; the flags are the sum of 1 fua, 2 preflush and 4 zeroes"
+            &[24],
+            "t:record 2: unknown flags, 24; the flags are the sum of 1 fua, 2 preflush and 4 \
+             zeroes, and for zones one of 8 append, 16 reset, 32 finish, 64 open and 128 close"
                 .to_owned(),
         ),
         (

@@ -196,7 +196,8 @@ fn random_sequences_agree_with_the_tables() {
             }
             let opened = model.count(&[ImplicitlyOpen, ExplicitlyOpen]);
             let used = (opened, opened + model.count(&[Closed]));
-            assert_eq!(zones.in_use(), (used.0 as u32, used.1 as u32));
+            let (open, active) = zones.in_use();
+            assert_eq!((open as usize, active as usize), used);
             assert_eq!(zones.take_evicted(), std::mem::take(&mut model.closed_for_others));
         }
     }
