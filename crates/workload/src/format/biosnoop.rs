@@ -270,7 +270,9 @@ impl Format for Biosnoop {
             Split::Pid => self.names.number("pid", row.pid),
             Split::Process => self.names.number("process", row.process),
         }?;
-        Ok(Parsed::Request(Record { time_ns, first_sector, sectors, stream, op, flags, placement: None }))
+        let placement = None;
+        let record = Record { time_ns, first_sector, sectors, stream, op, flags, placement };
+        Ok(Parsed::Request(record))
     }
 
     fn stream_names(&self) -> Vec<String> {

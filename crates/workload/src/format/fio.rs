@@ -150,7 +150,9 @@ impl Fio {
         };
         let stream = self.files.number("file", file)?;
         let flags = Flags::NONE;
-        Ok(Parsed::Request(Record { time_ns, first_sector, sectors, stream, op, flags, placement: None }))
+        let placement = None;
+        let record = Record { time_ns, first_sector, sectors, stream, op, flags, placement };
+        Ok(Parsed::Request(record))
     }
 
     fn wait(&mut self, offset: &[u8], length: &[u8]) -> Result<Parsed, RowError> {

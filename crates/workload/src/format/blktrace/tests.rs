@@ -101,7 +101,15 @@ fn message(bytes: &[u8]) -> String {
 #[test]
 fn a_record_is_read_exactly_in_both_byte_orders() {
     let (op, flags) = (Write, Flags::NONE);
-    let expected = Record { time_ns: 5_000, first_sector: 2_048, sectors: 8, stream: 0, op, flags, placement: None };
+    let expected = Record {
+        time_ns: 5_000,
+        first_sector: 2_048,
+        sectors: 8,
+        stream: 0,
+        op,
+        flags,
+        placement: None,
+    };
     for order in [Order::Little, Order::Big] {
         let mut reader = open(Event::Queue, None);
         assert_eq!(reader.parse(&MADE.bytes(order)), Ok(Parsed::Request(expected)));
