@@ -3,7 +3,6 @@
 
 use crate::table::{Field, Kind};
 use anyhow::{Context, Result};
-use flashyard_sim::metrics::series::SeriesReport;
 use flashyard_sim::report::Report;
 use serde_json::Value;
 
