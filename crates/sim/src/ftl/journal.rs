@@ -279,10 +279,11 @@ impl Journal {
 /// What is left of it when the power fails.
 impl Journal {
     /// The number of the newest trim of each unit that outlives a loss of power, plus one: all of
-    /// them where the journal is `saved`.
-    pub(super) fn trims_after(&self, saved: bool) -> Vec<u64> {
+    /// them where the journal is `saved`, else also those whose old contents are `gone`.
+    pub(super) fn trims_after(&self, saved: bool, gone: impl Fn(Ppn) -> bool) -> Vec<u64> {
         let mut trims = self.trims.clone();
-        for change in self.unsaved().filter(|change| saved && change.trims) {
+        let outlives = |change: &&Change| saved || change.old.is_some_and(&gone);
+        for change in self.unsaved().filter(|change| change.trims).filter(outlives) {
             let newest = &mut trims[change.lpn.index()];
             *newest = (*newest).max(change.number.map_or(0, |number| number + 1));
         }

@@ -125,9 +125,12 @@ impl Ftl {
     }
 
     /// The number of the newest trim of each unit that outlives a loss of power, plus one: all of
-    /// them where the journal is `saved`.
-    pub(crate) fn trims_after(&self, saved: bool) -> Vec<u64> {
-        self.base.journal.as_ref().map_or_else(Vec::new, |journal| journal.trims_after(saved))
+    /// them where the journal is `saved`, else also those whose old contents were in a block that
+    /// is `gone`.
+    pub(crate) fn trims_after(&self, saved: bool, gone: &[BlockId]) -> Vec<u64> {
+        let is_gone = |ppn: Ppn| gone.contains(&self.base.geometry.block_of(ppn));
+        let journal = self.base.journal.as_ref();
+        journal.map_or_else(Vec::new, |journal| journal.trims_after(saved, is_gone))
     }
 
     /// Journal and checkpoint that recovery reads.

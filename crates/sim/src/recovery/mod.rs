@@ -52,7 +52,7 @@ impl Stopped<'_> {
         let programs = self.programs_under_way(&durable);
         let bound: Vec<Ppn> = programs.iter().map(|program| program.ppn).collect();
         let (torn_erases, erased) = self.erases_under_way(seed);
-        for block in erased {
+        for block in &erased {
             durable.destroy(block.get());
         }
         let mut charge = self.charge();
@@ -62,7 +62,7 @@ impl Stopped<'_> {
         let in_flight: BTreeSet<(u32, u64)> = torn.iter().filter_map(|torn| torn.unit).collect();
         let paired = self.destroy_paired(&torn, &mut durable);
         let saved = charge.pays(u128::from(self.ftl.tail_pages()) * self.program_pj(false));
-        let trims = self.ftl.trims_after(saved);
+        let trims = self.ftl.trims_after(saved, &erased);
         let owners = self.owners(&durable, &torn, seed);
         let spare = Spare { owner: &owners, version: &durable.version };
         let without = |left: &_| self.image(spare, &trims, (saved, &bound), left);
