@@ -14,7 +14,9 @@ use flashyard_run::plan::Plan as Planned;
 use flashyard_run::table::{Cell, Field, Kind};
 use flashyard_sim::device::SimError;
 use flashyard_sim::metrics::parts::{Part, Parts};
-use flashyard_sim::session::{Completion as Over, Outcome, Refused, Session as Simulated, Stop};
+use flashyard_sim::session::{
+    Completion as Over, Outcome as Ended, Refused, Session as Simulated, Stop,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::num::NonZero;
@@ -77,8 +79,8 @@ impl Completion {
     #[getter]
     const fn offset(&self) -> Option<u64> {
         match self.0.outcome {
-            Outcome::Appended(sector) => Some(sector * 512),
-            Outcome::Done | Outcome::Failed(_) => None,
+            Ended::Appended(sector) => Some(sector * 512),
+            Ended::Done | Ended::Failed(_) => None,
         }
     }
 
@@ -86,8 +88,8 @@ impl Completion {
     #[getter]
     const fn error(&self) -> Option<&'static str> {
         match self.0.outcome {
-            Outcome::Failed(error) => Some(error.word()),
-            Outcome::Done | Outcome::Appended(_) => None,
+            Ended::Failed(error) => Some(error.word()),
+            Ended::Done | Ended::Appended(_) => None,
         }
     }
 
@@ -479,7 +481,7 @@ impl Session {
     }
 }
 
-/// The completions of a batch of rows.
+/// The completions of a batch of rows, which do not say how requests to zones have ended.
 fn completions(batch: &RecordBatch) -> impl Iterator<Item = Over> {
     let value = |column: usize, row: usize| {
         let values = batch.column(column).as_primitive::<Int64Type>();
@@ -489,5 +491,7 @@ fn completions(batch: &RecordBatch) -> impl Iterator<Item = Over> {
         id: value(0, row),
         at: Time::from_ns(value(1, row)),
         parts: Parts(std::array::from_fn(|part| value(3 + part, row))),
+        // Tables have no column for it.
+        outcome: Ended::Done,
     })
 }

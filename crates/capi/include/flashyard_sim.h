@@ -647,8 +647,8 @@ FyDevice *fy_open(const FyOptions *options, char *error, size_t error_size);
 int64_t fy_submit(FyDevice *device, const FyHostRequest *requests, size_t requests_count);
 
 /**
- * A zone by its number, as the requests that the device has started have left it. `FY_STATUS_RANGE`
- * where there is no such zone.
+ * A zone by its number, as the requests that the device has started have left it.
+ * `FY_STATUS_RANGE` where there is no such zone.
  *
  * # Safety
  *
