@@ -92,10 +92,12 @@ impl Outcome {
 
 /// The time series of a report as a table.
 fn series_of(report: &Report) -> PyResult<Option<Table>> {
-    let Some(found) = &report.series else { return Ok(None) };
-    let fields = series::fields(&report.streams);
+    if report.series.is_none() {
+        return Ok(None);
+    }
+    let fields = series::fields(report);
     let mut rows = ArrowRows::new(&fields, Texts::Few);
-    for row in series::rows(found, &report.streams) {
+    for row in series::rows(report) {
         let row = row.map_err(|error| failed(format!("{error:#}")))?;
         rows.row(fields.iter().zip(&row).map(|(field, value)| match field.kind {
             Kind::Number => value.as_f64().map_or(Cell::Nothing, Cell::Number),

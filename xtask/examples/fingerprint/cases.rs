@@ -158,8 +158,13 @@ fn run_key(with: &'static [&'static str], setting: &str) -> Option<Found> {
 fn run_preset(text: &str, workload: &'static str) -> Found {
     let mut keys = DeviceKeys::default();
     let mut problems = Vec::new();
-    let base = DEVICES.iter().find(|(name, _)| text.contains(&format!("\nbase = \"{name}\"\n")));
-    for text in base.iter().map(|(_, base)| *base).chain([text]) {
+    let base_of = |text: &str| {
+        let named = |name: &str| text.contains(&format!("\nbase = \"{name}\"\n"));
+        DEVICES.iter().find(|(name, _)| named(name)).map(|(_, base)| *base)
+    };
+    let mut texts: Vec<&str> = std::iter::successors(Some(text), |text| base_of(text)).collect();
+    texts.reverse();
+    for text in texts {
         read_toml("preset", text, &mut keys, &["base", "held"], &mut problems);
     }
     assert!(problems.is_empty(), "{problems:?}");

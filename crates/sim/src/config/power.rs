@@ -45,6 +45,17 @@ const BUFFERED: &[&str] = &[
     "power.journal_entries=64",
     "buffer.bytes=131072",
 ];
+/// One that every fault can be planted into.
+const FAULTY: &[&str] = &[
+    "@cut",
+    "@full",
+    "map.store=resident",
+    "power.oob_scan=true",
+    "power.journal_entries=64",
+    "power.checkpoint_mib=1",
+    "nand.bits_per_cell=2",
+    "buffer.bytes=131072",
+];
 const CAPACITOR: &[&str] = &[
     "@cut",
     "@full",
@@ -147,7 +158,7 @@ keys! {
         fault: Fault = Fault::None => {
             kind: Kind::Choice(Fault::WORDS),
             source: "the device is sound; the first five: Zheng et al., FAST 2013",
-            flip: "unserialisable", with: BUFFERED,
+            flip: "unserialisable", with: FAULTY,
         },
     }
 }

@@ -98,7 +98,7 @@ mod tests {
             let zipf = FioZipf::new(ranks, exponent);
             let mut counts = vec![0_u32; 1_000];
             for _ in 0..draws {
-                counts[zipf.draw(&mut random) as usize] += 1;
+                counts[usize::try_from(zipf.draw(&mut random)).expect("a rank")] += 1;
             }
             let share = |count: u32| f64::from(count) / f64::from(draws);
             let chance = |k: f64| k.powf(-exponent) / zeta(ranks, exponent);
