@@ -109,9 +109,10 @@ fn refusal(bytes: &[u8; RECORD_BYTES]) -> RowError {
         return RowError { what: format!("unknown operation, {op}"), fix };
     }
     if Flags::from_bits(flags).is_none() {
-        let fix = "the flags are the sum of 1 fua, 2 preflush and 4 zeroes, and for zones one of 8 \
+        let fix =
+            "the flags are the sum of 1 fua, 2 preflush and 4 zeroes, and for zones one of 8 \
                    append, 16 reset, 32 finish, 64 open and 128 close"
-            .to_owned();
+                .to_owned();
         return RowError { what: format!("unknown flags, {flags}"), fix };
     }
     let fix = format!("{LENGTH_FIX}, and 0 only in a flush");

@@ -292,13 +292,10 @@ fn placement_identifiers_are_read_and_written_back() {
     }
     assert_eq!(String::from_utf8(text).unwrap(), "0,W,8,8,3\n0,W,8,8,2\n");
     assert_eq!(writer.losses().placements, 0);
-    let mut without = TraceWriter::described(
-        "copy",
-        "comma; time:ns op:R/W offset:sector size:sector",
-        false,
-    )
-    .unwrap()
-    .unwrap();
+    let mut without =
+        TraceWriter::described("copy", "comma; time:ns op:R/W offset:sector size:sector", false)
+            .unwrap()
+            .unwrap();
     without.push(&request.placed(Some(3)), &mut Vec::new()).unwrap();
     assert_eq!(without.losses().placements, 1);
     assert!(without.notes().iter().any(|note| note.contains("placement identifiers of 1 request")));
