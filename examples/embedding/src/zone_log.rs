@@ -10,7 +10,7 @@ use flashyard_sim::own::OwnParts;
 use flashyard_sim::session::{Outcome, Session, Stop};
 
 /// Sectors of an object: 128 KiB.
-const OBJECT: u32 = 256;
+pub(crate) const OBJECT: u32 = 256;
 /// Zones that are kept empty for copies.
 const KEPT: usize = 2;
 
@@ -23,14 +23,20 @@ pub(crate) struct Log {
     /// Where each object is, and which objects were written to each zone, in order.
     places: Vec<u64>,
     written: Vec<Vec<usize>>,
-    /// The zone that is being written.
-    open: usize,
+    /// The zone that is being written for each class of objects, and the class of an object.
+    open: Vec<usize>,
+    class_of: fn(usize, usize) -> usize,
     copies: u64,
 }
 
 impl Log {
-    /// An empty log of so many objects.
-    pub(crate) fn new(session: Session, objects: usize) -> anyhow::Result<Self> {
+    /// An empty log of so many objects; those of different classes never share a zone. `class_of`
+    /// says which of `classes` an object of so many belongs to.
+    pub(crate) fn new(
+        session: Session,
+        objects: usize,
+        (classes, class_of): (usize, fn(usize, usize) -> usize),
+    ) -> anyhow::Result<Self> {
         let zones: Vec<_> = (0..).map_while(|zone| session.zone(zone)).collect();
         let capacity = zones.first().context("the device has no zones")?.capacity;
         Ok(Self {
@@ -39,9 +45,20 @@ impl Log {
             written: vec![Vec::new(); zones.len()],
             zones: zones.iter().map(|zone| zone.first_sector).collect(),
             places: vec![u64::MAX; objects],
-            open: 0,
+            open: (0..classes).collect(),
+            class_of,
             copies: 0,
         })
+    }
+
+    /// How often the log has written an object that nobody asked it to write.
+    pub(crate) const fn copies(&self) -> u64 {
+        self.copies
+    }
+
+    /// The device under it.
+    pub(crate) fn into_session(self) -> Session {
+        self.session
     }
 
     /// Does a request to its end.
@@ -53,14 +70,18 @@ impl Log {
 
     /// Appends an object to the zone that is being written, or to the next empty one.
     fn append(&mut self, object: usize) -> anyhow::Result<()> {
-        if self.written[self.open].len() == self.per_zone {
-            let empty = self.written.iter().position(Vec::is_empty);
-            self.open = empty.context("no zone is empty")?;
+        let class = (self.class_of)(object, self.places.len());
+        if self.written[self.open[class]].len() == self.per_zone {
+            let is_free =
+                |zone: &usize| self.written[*zone].is_empty() && !self.open.contains(zone);
+            let empty = (0..self.zones.len()).find(is_free);
+            self.open[class] = empty.context("no zone is empty")?;
         }
-        let outcome = self.does(Request::append(self.zones[self.open], OBJECT))?;
+        let open = self.open[class];
+        let outcome = self.does(Request::append(self.zones[open], OBJECT))?;
         let Outcome::Appended(place) = outcome else { anyhow::bail!("it ends as {outcome:?}") };
         self.places[object] = place;
-        self.written[self.open].push(object);
+        self.written[open].push(object);
         Ok(())
     }
 
@@ -78,7 +99,8 @@ impl Log {
     pub(crate) fn write(&mut self, object: usize) -> anyhow::Result<()> {
         while self.written.iter().filter(|zone| zone.is_empty()).count() <= KEPT {
             let full = (0..self.zones.len())
-                .filter(|&zone| zone != self.open && self.written[zone].len() == self.per_zone);
+                .filter(|zone| !self.open.contains(zone))
+                .filter(|&zone| self.written[zone].len() == self.per_zone);
             let victim = full.min_by_key(|&zone| self.live(zone).len());
             let victim = victim.context("no zone is full")?;
             for object in self.live(victim) {
@@ -93,8 +115,11 @@ impl Log {
     }
 }
 
+/// All objects are alike.
+pub(crate) const ONE_CLASS: (usize, fn(usize, usize) -> usize) = (1, |_, _| 0);
+
 /// One of so many objects, all over the log.
-fn drawn(number: usize, objects: usize) -> usize {
+pub(crate) fn drawn(number: usize, objects: usize) -> usize {
     let mut bits = (number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let drawn = (bits ^ (bits >> 27)) % objects as u64;
@@ -106,7 +131,7 @@ pub(crate) fn main() -> anyhow::Result<String> {
     let set = ["geometry.pages_per_block=12", "geometry.blocks_per_plane=33", "ftl.zns.max_open=2"];
     let set = set.map(|setting| ("", setting.to_string()));
     let session = Plan::of_device(OwnParts::default(), "zn540-zns", &set)?.session(false)?;
-    let mut log = Log::new(session, 0)?;
+    let mut log = Log::new(session, 0, ONE_CLASS)?;
     let objects = log.zones.len() * log.per_zone * 7 / 10;
     log.places = vec![u64::MAX; objects];
     let rewrites = 2 * objects;
@@ -136,7 +161,7 @@ mod tests {
         let set = ["geometry.pages_per_block=6", "geometry.blocks_per_plane=11"];
         let set = set.map(|setting| ("", setting.to_string()));
         let plan = Plan::of_device(OwnParts::default(), "zn540-zns", &set).unwrap();
-        let mut log = Log::new(plan.session(true).unwrap(), 180).unwrap();
+        let mut log = Log::new(plan.session(true).unwrap(), 180, ONE_CLASS).unwrap();
         for number in 0..900 {
             log.write(if number < 180 { number } else { drawn(number, 180) }).unwrap();
         }
