@@ -1,7 +1,7 @@
 //! Cuts that are made: a run is cut at each of many instants, and what the device then holds is
 //! compared with what the host was told.
 //!
-//! [`Told`] follows the host's side alone. A copy of the device is cut and recovers; of each unit
+//! `Told` follows the host's side alone. A copy of the device is cut and recovers; of each unit
 //! the cut says which change it holds, and this says whether that breaks a promise.
 
 use crate::cuts::{Broken, Rule};
