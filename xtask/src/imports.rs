@@ -24,7 +24,7 @@ const THIS: &str = "xtask/src/imports.rs";
 const ROOMS: &[&[Room]] = &[
     &[(
         "plain data",
-        &["cut", "handle", "metrics", "observe", "random", "saved", "sleep", "stream"],
+        &["cut", "handle", "metrics", "observe", "random", "saved", "sleep", "stream", "zones"],
     )],
     &[("parts", &["parts"])],
     &[("config", &["config", "own"])],

@@ -179,8 +179,9 @@ fn requests_lie_in_their_range_and_reach_both_its_ends() {
         assert!(requests.iter().all(|request| request.end_sector().unwrap() <= end), "{access:?}");
         assert_eq!(starts().min(), Some(first), "{access:?}");
         let last = starts().max().unwrap();
-        // In a sequence the largest request need not come last.
-        assert!(end - last < 6 * PAGE, "{access:?}: {last} of {end}");
+        // In a sequence the largest request need not come last; fio's scatter leaves places out.
+        let near = if *access == Access::FioZipf { 12 } else { 6 };
+        assert!(end - last < near * PAGE, "{access:?}: {last} of {end}");
     }
 }
 
