@@ -144,7 +144,7 @@ def test_a_log_is_a_workload_again() -> None:
         ({"offset": []}, "offset: 0 values for 3 requests"),
         ({"table": [1, 2]}, "table: it has columns by name"),
         ({"stream": 70_000}, "stream 70000"),
-        ({"flags": 9}, "flags: there are 1"),
+        ({"flags": 24}, "flags: there are 1"),
     ],
 )
 def test_wrong_columns_are_refused(columns: dict[str, Any], says: str) -> None:
