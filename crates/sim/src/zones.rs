@@ -122,9 +122,6 @@ pub struct ZoneReport {
 /// What was done to zones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ZoneCounts {
-    pub(crate) zones: u64,
-    pub(crate) open: u64,
-    pub(crate) active: u64,
     pub(crate) appends: u64,
     /// By [`ZoneAction::ALL`], in zones.
     pub(crate) actions: [u64; 4],
@@ -133,16 +130,7 @@ pub(crate) struct ZoneCounts {
     pub(crate) errors: [u64; ZoneError::COUNT],
 }
 
-saved!(ZoneCounts {
-    zones,
-    open,
-    active,
-    appends,
-    actions,
-    closed_for_others,
-    padded_units,
-    errors,
-});
+saved!(ZoneCounts { appends, actions, closed_for_others, padded_units, errors });
 
 impl ZoneCounts {
     /// So many zones had this done to them.
@@ -155,14 +143,20 @@ impl ZoneCounts {
         self.errors[error as usize] += 1;
     }
 
-    /// The same as part of a report, with units of so many bytes.
-    pub(crate) fn report(&self, unit_bytes: u64) -> ZonesReport {
+    /// The same as part of a report, with units of so many bytes; of so many zones those that are
+    /// open, and those that are open or closed.
+    pub(crate) fn report(
+        &self,
+        unit_bytes: u64,
+        zones: u32,
+        (open, active): (u32, u32),
+    ) -> ZonesReport {
         let [resets, finishes, opens, closes] = self.actions;
         let errors = ZoneError::WORDS.iter().copied().zip(self.errors);
         ZonesReport {
-            zones: self.zones,
-            open: self.open,
-            active: self.active,
+            zones: zones.into(),
+            open: open.into(),
+            active: active.into(),
             appends: self.appends,
             resets,
             finishes,

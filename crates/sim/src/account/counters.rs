@@ -3,7 +3,7 @@
 use super::Account;
 use crate::handle::RequestId;
 use crate::metrics::counters::{ArrayWork, Padding, Phase, Work};
-use crate::metrics::series::Placed as By;
+use crate::metrics::series::OfHandle;
 use flashyard_core::command::Purpose;
 use flashyard_core::units::Span;
 
@@ -87,7 +87,7 @@ impl Account {
         self.totals.tables.copies += u64::from(current && of_job);
         if let (Some(placed), Some(row)) = (&mut self.totals.placed, row) {
             placed.copied(row);
-            self.place_in_series(row, By::Copied, 1);
+            self.place_in_series(row, OfHandle::MediaUnits, 1);
         }
     }
 

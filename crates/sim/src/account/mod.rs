@@ -17,7 +17,7 @@ mod watch;
 
 use crate::config::{EnergyKeys, MapStore, Settings};
 use crate::metrics::meter::Meter;
-use crate::metrics::series::{Placed as By, Series};
+use crate::metrics::series::{OfHandle, Series};
 use crate::parts::memory::TableCost;
 use crate::saved::{Reader, RestoreError, Saved, Writer, saved};
 use durable::Durable;
@@ -166,12 +166,12 @@ impl Account {
     pub(crate) fn host_unit_programmed(&mut self, row: u8) {
         if let Some(placed) = &mut self.totals.placed {
             placed.programmed(row);
-            self.place_in_series(row, By::Programmed, 1);
+            self.place_in_series(row, OfHandle::MediaUnits, 1);
         }
     }
 
     /// The time series gets what has happened to a placement handle, where there is one.
-    fn place_in_series(&mut self, row: u8, what: By, amount: u64) {
+    fn place_in_series(&mut self, row: u8, what: OfHandle, amount: u64) {
         if let Some(series) = self.series() {
             series.placed(row, what, amount);
         }

@@ -1,6 +1,6 @@
 //! What the data of each placement handle cost: where a device keeps several apart.
 
-use crate::metrics::series::{Placed as By, Series};
+use crate::metrics::series::{OfHandle, Series};
 use crate::saved::saved;
 use flashyard_core::request::SECTOR_BYTES;
 use serde::Serialize;
@@ -97,14 +97,6 @@ impl Placed {
             let row = place as u64;
             let by_bin =
                 |what, factor| series.map(|series| series.placed_by_bin(place, what, factor));
-            let copied = by_bin(By::Copied, unit);
-            let media = by_bin(By::Programmed, unit).zip(copied).map(|(programmed, copied)| {
-                programmed
-                    .iter()
-                    .zip(copied)
-                    .map(|(programmed, copied)| programmed + copied)
-                    .collect()
-            });
             let host_bytes = sums.host_sectors * u64::from(SECTOR_BYTES);
             let media_bytes = (sums.programmed + sums.copied) * unit;
             HandleReport {
@@ -115,8 +107,8 @@ impl Placed {
                 erased_bytes: sums.erased * block,
                 write_amplification: (host_bytes > 0)
                     .then(|| media_bytes as f64 / host_bytes as f64),
-                bin_host_bytes: by_bin(By::Written, u64::from(SECTOR_BYTES)),
-                bin_media_bytes: media,
+                bin_host_bytes: by_bin(OfHandle::HostSectors, u64::from(SECTOR_BYTES)),
+                bin_media_bytes: by_bin(OfHandle::MediaUnits, unit),
             }
         });
         rows.filter(|row| row.handle.is_some() || row.media_bytes + row.erased_bytes > 0).collect()

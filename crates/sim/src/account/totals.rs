@@ -10,7 +10,7 @@ use crate::metrics::counters::{Padding, Tally};
 use crate::metrics::drift::{Drift, Sums};
 use crate::metrics::histogram::Histogram;
 use crate::metrics::parts::Parts;
-use crate::metrics::series::Placed as By;
+use crate::metrics::series::OfHandle;
 use crate::saved::saved;
 use flashyard_core::request::{Request, RequestOp, SECTOR_BYTES};
 use flashyard_core::units::{Lpn, Span, Time};
@@ -308,7 +308,7 @@ impl Account {
             && request.op == RequestOp::Write
         {
             let row = placed.written(request.place(), request.sectors);
-            self.place_in_series(row, By::Written, u64::from(request.sectors));
+            self.place_in_series(row, OfHandle::HostSectors, u64::from(request.sectors));
         }
         let unit = self.config.geometry.unit_sectors();
         let whole = || {

@@ -44,6 +44,8 @@ pub struct Lines {
     pub(super) limit: u32,
     /// Groups that have a whole program of dirty lines and may begin it, a bit each.
     pub(super) ready: Vec<u64>,
+    /// How many there are.
+    pub(super) ready_groups: u32,
     /// Where the search for one goes on.
     pub turn: u32,
     /// Units that came and went, and whether they came, where somebody asks.
@@ -94,6 +96,7 @@ impl Lines {
             program_units,
             limit,
             ready: vec![0; groups.div_ceil(64)],
+            ready_groups: 0,
             turn: 0,
             changes: Vec::new(),
             notes_changes: false,

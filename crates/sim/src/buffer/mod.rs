@@ -39,7 +39,8 @@ use rules::AnyRule;
 pub(crate) use save::Saving;
 use std::collections::VecDeque;
 use std::ops::Range;
-pub(crate) use writes::{barrier_stage, is_unput, latest_unput};
+use writes::is_unput;
+pub(crate) use writes::{barrier_stage, is_any_under_way, latest_unput};
 
 /// Program units that a plane may have under way from the buffer: one in the array and one that
 /// waits for it.

@@ -97,8 +97,8 @@ impl Lines {
 
     /// Whether any group is ready.
     #[inline]
-    pub(super) fn is_any_ready(&self) -> bool {
-        self.ready.iter().any(|groups| *groups != 0)
+    pub(super) const fn is_any_ready(&self) -> bool {
+        self.ready_groups > 0
     }
 
     /// The group after another one, by turns.
@@ -135,11 +135,10 @@ impl Lines {
     pub(super) fn update_readiness(&mut self, group: u32) {
         let at = group as usize;
         let ready = self.groups[at].count >= self.program_units && self.under_way[at] < self.limit;
-        let bit = 1 << (group % 64);
-        if ready {
-            self.ready[at / 64] |= bit;
-        } else {
-            self.ready[at / 64] &= !bit;
+        let (word, bit) = (&mut self.ready[at / 64], 1 << (group % 64));
+        if ready != (*word & bit != 0) {
+            *word ^= bit;
+            self.ready_groups = if ready { self.ready_groups + 1 } else { self.ready_groups - 1 };
         }
     }
 

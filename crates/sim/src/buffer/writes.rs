@@ -3,9 +3,10 @@
 use crate::handle::SetId;
 use crate::sets::{Sets, Stage};
 use flashyard_core::units::Lpn;
+use std::ops::Range;
 
 /// Whether a set is a write that is not in the buffer yet, or only just.
-pub(crate) fn is_unput(sets: &Sets, set: SetId) -> bool {
+pub(super) fn is_unput(sets: &Sets, set: SetId) -> bool {
     let (state, left) = (&sets[set], &sets.commands(set)[usize::from(sets.commands_over(set))..]);
     state.request().is_some() && !state.trims() && left.iter().any(|stage| stage.0 == Stage::Buffer)
 }
@@ -14,6 +15,12 @@ pub(crate) fn is_unput(sets: &Sets, set: SetId) -> bool {
 /// what it puts, the write.
 pub(super) fn write_or_change(sets: &Sets, lpn: Lpn, number: u64) -> Option<SetId> {
     sets.latest_change(lpn, number, |set| is_unput(sets, set))
+}
+
+/// Whether a live change of these units is under way, or a write of them that is not in the buffer
+/// yet, where only those are asked for.
+pub(crate) fn is_any_under_way(sets: &Sets, units: &Range<Lpn>, only_unput: bool) -> bool {
+    sets.changes_in(units).any(|set| !only_unput || is_unput(sets, set))
 }
 
 /// The latest write of a unit that is not in the buffer yet, or only just.

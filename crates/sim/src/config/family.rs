@@ -91,7 +91,7 @@ impl DeviceKeys {
         let family = self.firmware.family;
         let why = if family == FirmwareFamily::None {
             return None;
-        } else if self.plans() || self.is_raw() || self.is_zoned() {
+        } else if !self.is_page_map() {
             format!("it paces a page map, not ftl.scheme = {:?}", self.scheme_name())
         } else if self.gc.start == GcStart::Needed {
             "it copies before blocks are needed; set gc.start = \"early\"".to_string()

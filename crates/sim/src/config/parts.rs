@@ -94,6 +94,11 @@ impl DeviceKeys {
         }
     }
 
+    /// Whether pages are mapped one by one, and blocks collected.
+    pub fn is_page_map(&self) -> bool {
+        self.ftl.scheme == SchemeName::Page
+    }
+
     /// Whether host addresses are physical.
     pub fn is_raw(&self) -> bool {
         self.ftl.scheme == SchemeName::None

@@ -149,7 +149,8 @@ keys! {
         /// A fault that is planted into the device, to see whether a test finds it.
         /// "bit_corruption": a program that the cut interrupts spoils the pages before it on its
         /// word line (see `paired_pages`), and recovery takes them as they are. "shorn_writes":
-        /// such a program counts as whole, with the first 3/8 of the sectors of each unit.
+        /// such a program, if it is of writes by the host, counts as whole, with the first 3/8 of
+        /// the sectors of each unit.
         /// "unserialisable": recovery takes the page of a unit that it finds first, not the newest
         /// one. "metadata": recovery goes on without a piece of the newest checkpoint, which the
         /// seed of the cut chooses. "dead": a cut that interrupts a page of the journal or of a
@@ -180,9 +181,6 @@ impl PowerKeys {
 
     /// Whether the device can be cut, and does anything for that.
     pub const fn is_on(&self) -> bool {
-        self.oob_scan
-            || self.journal_entries > 0
-            || self.checkpoint_mib > 0
-            || matches!(self.plp, Plp::Capacitor)
+        self.oob_scan || self.is_written() || matches!(self.plp, Plp::Capacitor)
     }
 }

@@ -2,7 +2,6 @@
 
 use super::Device;
 use crate::config::ReadAllocate;
-use crate::ftl::Committed;
 use crate::handle::SetId;
 use crate::random::TurnedBits;
 use crate::sets::{Operation, Stage};
@@ -184,8 +183,8 @@ impl Device {
         if self.account.follows_units() {
             self.teller().tell_written(set);
         }
-        let Committed { number, counts, noted } = self.ftl.write_over(set, &mut self.sets);
-        if noted {
+        let (number, counts) = self.ftl.write_over(set, &mut self.sets);
+        if self.ftl.is_journaled() {
             self.let_ftl(|_, lent| lent.write_journal(None));
         }
         if self.account.is_checked() {

@@ -52,7 +52,7 @@ impl Device {
             energy: None,
             zones: ftl
                 .seen_zones()
-                .map(|zones| zones.counts().report(settings.geometry.unit_bytes().into())),
+                .map(|zones| zones.zones_report(settings.geometry.unit_bytes().into())),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Requests to zones: what they are when they are started, and actions on whole zones.
 
 use super::Device;
-use crate::buffer::is_unput;
-use crate::ftl::{Started, Zoned, live_changes};
+use crate::buffer::is_any_under_way;
+use crate::ftl::Zoned;
 use crate::handle::{RequestId, SetId};
 use crate::observe::FlushTrigger;
 use crate::zones::ZoneReport;
@@ -25,8 +25,8 @@ impl Device {
     pub(super) fn start_in_zone(&mut self, handle: RequestId) {
         let (request, order) = (*self.host[handle].request(), self.host[handle].order());
         let Some(zones) = self.ftl.zones() else { return };
-        let (started, resets) = zones.start(&request, order);
-        if let Started::As(now, first, pages) = started {
+        let (restated, resets) = zones.start(&request, order);
+        if let Some((now, first, pages)) = restated {
             self.host[handle].restate(&now, (first, pages));
             self.account.restated(order, &now, (first, pages));
         }
@@ -59,9 +59,8 @@ impl Device {
     pub(super) fn may_act_on_zone(&mut self, handle: RequestId) -> bool {
         let (order, now) = (self.host[handle].order(), self.now);
         let zones = self.ftl.zones().expect("there are zones");
-        let Some((units, finishes, mut waits)) = zones.settles(order) else { return true };
-        let mut changes = live_changes(&self.sets, units.clone()).into_iter();
-        waits |= changes.any(|set| !finishes || is_unput(&self.sets, set));
+        let Some((units, finishes, waits)) = zones.settles(order) else { return true };
+        let waits = waits || is_any_under_way(&self.sets, &units, finishes);
         if finishes && !waits {
             self.flush_zone(&units);
         }

@@ -57,17 +57,6 @@ pub(crate) struct Base {
     splits_writes: bool,
 }
 
-/// A write whose program is over.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Committed {
-    /// The number of the change.
-    pub(crate) number: u64,
-    /// Whether its data counts.
-    pub(crate) counts: bool,
-    /// Whether a journal has been told, which may have to be written now.
-    pub(crate) noted: bool,
-}
-
 impl Base {
     /// That of a device which nothing was ever written to. Where layers plan, `spans` is whether
     /// one works over all planes.
@@ -151,19 +140,21 @@ impl Base {
         }
     }
 
-    /// The data of a write is on flash: it counts unless a later change has been committed.
+    /// The data of a write is on flash: it counts unless a later change has been committed. Returns
+    /// the number of the change, and whether it counts. A journal is told, and may have to be
+    /// written now.
     #[inline]
-    pub(super) fn commit_write(&mut self, set: SetId, sets: &mut Sets) -> Committed {
-        let (state, number, noted) = (&sets[set], sets.number(set), self.journal.is_some());
+    pub(super) fn commit_write(&mut self, set: SetId, sets: &mut Sets) -> (u64, bool) {
+        let (state, number) = (&sets[set], sets.number(set));
         if state.is_superseded() {
-            return Committed { number, counts: false, noted };
+            return (number, false);
         }
-        if noted {
+        if self.journal.is_some() {
             self.note_change(state.lpn(), number, false);
         }
         self.map.commit(Owner::Data(state.lpn()), state.ppn().expect("a program has a page"));
         sets.supersede_earlier(set);
-        Committed { number, counts: true, noted }
+        (number, true)
     }
 
     /// A trim is over, and no later change of its unit has been committed: the unit is forgotten.

@@ -91,7 +91,7 @@ impl Lent<'_> {
     /// A set of the journal gets its page, where layers have the blocks that it does not fill.
     fn enter_ring(&mut self, set: SetId, plane: PlaneId) {
         let Some(ring) = &mut self.base.ring else { return };
-        let reference = StaleRef { set: Some(set), number: self.sets.number(set) };
+        let reference = StaleRef::of(set, self.sets);
         let (page, erases, before) = ring.give(plane, reference);
         let before = before.live(self.sets);
         self.sets.bind(set, page);

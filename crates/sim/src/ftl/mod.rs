@@ -38,7 +38,6 @@ use crate::parts::layer::MergeCounts;
 use crate::saved::{Reader, RestoreError, Writer};
 use crate::sets::{Sets, Stage};
 use base::Base;
-pub(crate) use base::Committed;
 use flashyard_core::command::Op;
 use flashyard_core::units::{BlockId, DieId, Lpn, PlaneId, Ppn, Span, Time};
 pub(crate) use journal::{Change, Known};
@@ -57,7 +56,7 @@ use planned::Planned;
 use raw::Raw;
 pub(crate) use restart::Recovered;
 use std::ops::{Deref, DerefMut, Range};
-pub(crate) use zns::{Started, ZoneBlocks, Zoned, live_changes};
+pub(crate) use zns::{ZoneBlocks, Zoned};
 
 /// Who chooses the pages of writes.
 #[derive(Clone, Debug)]
@@ -427,7 +426,7 @@ doors! {
     fn write_begins(plane: Option<PlaneId>, lpn: Lpn) -> PlaneId;
     fn bind_program(set: SetId, sets: &Sets) -> Binding;
     fn programmed(ppn: Ppn);
-    fn write_over(set: SetId, sets: &mut Sets) -> Committed;
+    fn write_over(set: SetId, sets: &mut Sets) -> (u64, bool);
     fn trim_translated(plan: &mut Plan, lpn: Lpn);
     fn trim_over(set: SetId, sets: &mut Sets);
     fn trim_planned(lpn: Lpn);

@@ -1,6 +1,6 @@
 //! What a scheme decides in the life of a set, between phases, and while the device is idle.
 
-use super::base::{Base, Committed};
+use super::base::Base;
 use super::lent::{Binding, Charge, CopiesDone, CopyRun, Lent, Room};
 use super::plan::Plan;
 use crate::handle::SetId;
@@ -107,7 +107,7 @@ pub(super) trait Placement {
 
     /// The program of a write by the host is over. Its data counts unless a later change of the
     /// unit has been committed.
-    fn write_over(&mut self, set: SetId, sets: &mut Sets, base: &mut Base) -> Committed;
+    fn write_over(&mut self, set: SetId, sets: &mut Sets, base: &mut Base) -> (u64, bool);
 
     /// A trim of a unit is translated, and what it takes added to a plan. Behind a write buffer,
     /// earlier writes of the unit may not have been planned yet: a layer then learns of the trim

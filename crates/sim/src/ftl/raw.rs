@@ -4,7 +4,7 @@
 //! something and of which write: a program enters its page there when it is over, and an erase
 //! takes out all pages of its block, in the order in which the die does them.
 
-use super::base::{Base, Committed};
+use super::base::Base;
 use super::lent::{Binding, Erased, Eraser, Lent, NandRule, Todo};
 use super::page_map::{Owner, PageMap};
 use super::placement::Placement;
@@ -77,10 +77,10 @@ impl Placement for Raw {
     /// The last program of a page counts, whatever the order in which the host asked for them. So
     /// contents are numbered in the order in which dies change them.
     #[inline(never)]
-    fn write_over(&mut self, set: SetId, sets: &mut Sets, base: &mut Base) -> Committed {
+    fn write_over(&mut self, set: SetId, sets: &mut Sets, base: &mut Base) -> (u64, bool) {
         let ppn = sets[set].ppn().expect("a program has a page");
         base.map.commit(Owner::Data(Lpn::new(ppn.get())), ppn);
-        Committed { number: sets.take_number(), counts: true, noted: false }
+        (sets.take_number(), true)
     }
 
     fn trim_translated(&mut self, plan: &mut Plan, lpn: Lpn, base: &mut Base) {

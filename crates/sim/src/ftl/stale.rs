@@ -13,6 +13,11 @@ pub(super) struct StaleRef {
 impl StaleRef {
     pub(super) const NONE: Self = Self { set: None, number: 0 };
 
+    /// A set as it is now.
+    pub(super) fn of(set: SetId, sets: &Sets) -> Self {
+        Self { set: Some(set), number: sets.number(set) }
+    }
+
     /// The set, if it is the one that was meant and not over.
     pub(super) fn live(self, sets: &Sets) -> Option<SetId> {
         self.set.filter(|&set| sets.number(set) == self.number && !sets.is_over(set))

@@ -22,7 +22,7 @@ impl Teller<'_> {
             word & (1 << (ppn.index() % 64)) != 0
         };
         for block in (0..geometry.blocks()).map(BlockId::new) {
-            let (bad, written) = (blocks.is_bad(block), blocks.written_units(block));
+            let (bad, written) = (blocks.is_bad(block), self.ftl.written_units(block));
             for unit in 0..geometry.units_per_block() {
                 let ppn = geometry.unit_of(block, unit);
                 let used = if marked.is_some() { is_marked(ppn) } else { unit < written };

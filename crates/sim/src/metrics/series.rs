@@ -71,24 +71,22 @@ impl Bin {
 }
 
 /// A sum by bin: of a stream, the sectors of its reads and writes that were answered; of a
-/// placement handle, what [`Placed`] says. Nothing has happened in bins behind the last one.
+/// placement handle, what [`OfHandle`] says. Nothing has happened in bins behind the last one.
 #[derive(Clone, Debug, Default)]
 struct Sums(Vec<u64>);
 
 /// What is summed up by placement handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Placed {
+pub enum OfHandle {
     /// Sectors of writes that arrived.
-    Written,
-    /// Units of the host that were programmed.
-    Programmed,
-    /// Units that were copied.
-    Copied,
+    HostSectors,
+    /// Units that were programmed: for the host, and copies.
+    MediaUnits,
 }
 
-impl Placed {
+impl OfHandle {
     /// How many there are.
-    const COUNT: usize = 3;
+    const COUNT: usize = 2;
 }
 
 saved!(Sums {} lists { 0 });
@@ -109,7 +107,7 @@ pub struct Series {
     width: u64,
     /// The last one is open.
     bins: Vec<Bin>,
-    /// Of each of several streams, and all of [`Placed`] of each of several placement handles.
+    /// Of each of several streams, and all of [`OfHandle`] of each of several placement handles.
     streams: Vec<Sums>,
     handles: Vec<Sums>,
     /// Measured time that is accounted for.
@@ -210,14 +208,14 @@ impl Series {
 
     /// Something that is summed up has happened to a placement handle.
     #[cold]
-    pub fn placed(&mut self, handle: u8, what: Placed, amount: u64) {
-        let place = usize::from(handle) * Placed::COUNT + what as usize;
+    pub fn placed(&mut self, handle: u8, what: OfHandle, amount: u64) {
+        let place = usize::from(handle) * OfHandle::COUNT + what as usize;
         add_to(&mut self.handles, place, self.bins.len(), amount);
     }
 
     /// What is summed up of a placement handle, times a factor, by bin.
-    pub fn placed_by_bin(&self, handle: usize, what: Placed, factor: u64) -> Vec<u64> {
-        self.by_bin(&self.handles, handle * Placed::COUNT + what as usize, factor)
+    pub fn placed_by_bin(&self, handle: usize, what: OfHandle, factor: u64) -> Vec<u64> {
+        self.by_bin(&self.handles, handle * OfHandle::COUNT + what as usize, factor)
     }
 
     fn by_bin(&self, list: &[Sums], place: usize, factor: u64) -> Vec<u64> {
@@ -439,7 +437,7 @@ mod tests {
                 series.answered(RequestOp::Write, 8, 4 + number % 3);
                 if number % 4 == 0 {
                     series.stream_answered(1, RequestOp::Write, 8);
-                    series.placed(2, Placed::Copied, 3);
+                    series.placed(2, OfHandle::MediaUnits, 3);
                 }
             }
             // Operations of 1,000,003 and 7 pJ over parts of it, and of 5 pJ that takes no time.
@@ -450,10 +448,10 @@ mod tests {
             let streams = [0, 1, 2].map(|stream| series.stream_bytes(stream));
             let sums = streams.each_ref().map(|bins| bins.iter().sum::<u64>());
             assert_eq!(sums, [0, 2_500 * 4_096, 0]);
-            let copied = [1, 2].map(|handle| series.placed_by_bin(handle, Placed::Copied, 10));
-            let sums = copied.each_ref().map(|bins| bins.iter().sum::<u64>());
+            let media = [1, 2].map(|handle| series.placed_by_bin(handle, OfHandle::MediaUnits, 10));
+            let sums = media.each_ref().map(|bins| bins.iter().sum::<u64>());
             assert_eq!(sums, [0, 2_500 * 3 * 10]);
-            assert!(copied.iter().all(|bins| bins.len() == streams[0].len()));
+            assert!(media.iter().all(|bins| bins.len() == streams[0].len()));
             let report = series.report(&counts(10_000), 4_096, false);
             let doublings = (report.bin_ns / width).ilog2();
             assert_eq!(report.bin_ns, width << doublings);

@@ -301,14 +301,16 @@ impl Sets {
         }
     }
 
+    /// Live changes of these units, the oldest one first.
+    pub(crate) fn changes_in(&self, units: &Range<Lpn>) -> impl Iterator<Item = SetId> {
+        self.changes().filter(|&set| self[set].changes() && units.contains(&self[set].lpn))
+    }
+
     /// Live changes of these units no longer count.
     pub(crate) fn supersede_all(&mut self, units: &Range<Lpn>) {
-        let mut next = self.oldest_change;
-        while let Some(set) = next {
-            next = self[set].links.later_change;
-            if self[set].changes() && units.contains(&self[set].lpn) {
-                self.state_mut(set).work.supersede();
-            }
+        let sets: Vec<SetId> = self.changes_in(units).collect();
+        for set in sets {
+            self.state_mut(set).work.supersede();
         }
     }
 

@@ -12,7 +12,7 @@ pub(super) fn resolve(keys: &DeviceKeys, spare: u64, fail: &mut impl FnMut(Strin
     let mut keys = keys.clone();
     keys.gc = keys.gc.resolved(spare, &keys);
     slc::energies(&mut keys);
-    if !keys.plans() && !keys.is_raw() && !keys.is_zoned() {
+    if keys.is_page_map() {
         check_gc(&keys, keys.geometry.blocks_per_plane.saturating_sub(unusable(&keys)), fail);
     }
     keys

@@ -36,12 +36,7 @@ impl DeviceKeys {
         let page = PAGE_MAPS.iter().find(|(names, ..)| names.contains(&word.as_str()));
         if let Some(&(_, store, what)) = page {
             let mut found = Needs { keys: self, found: Vec::new() };
-            found.want(
-                self.ftl.scheme != SchemeName::Page,
-                "ftl.scheme",
-                "page",
-                "each page is mapped",
-            );
+            found.want(!self.is_page_map(), "ftl.scheme", "page", "each page is mapped");
             let store = (store, MapStore::WORDS[index(store)]);
             found.want(self.map.store != store.0, "map.store", store.1, what);
             found.want(

@@ -427,7 +427,7 @@ fn check_room(
     if keys.plans() {
         planned::check_scheme(keys, geometry, exported, fail);
     }
-    if keys.plans() || keys.is_raw() || keys.is_zoned() {
+    if !keys.is_page_map() {
         return u64::MAX;
     }
     check_spare(keys, geometry, frontiers, exported, map_pages, fail)

@@ -65,7 +65,7 @@ pub(super) fn check(keys: &DeviceKeys, unit_bytes: u64, fail: &mut impl FnMut(St
 
 /// What a planted fault wants and the device does not have.
 fn lacks(keys: &DeviceKeys) -> Option<&'static str> {
-    let PowerKeys { oob_scan, journal_entries, checkpoint_mib, fault, .. } = keys.power;
+    let PowerKeys { oob_scan, checkpoint_mib, fault, .. } = keys.power;
     match fault {
         Fault::None => None,
         _ if !keys.power.is_on() => {
@@ -80,7 +80,10 @@ fn lacks(keys: &DeviceKeys) -> Option<&'static str> {
         Fault::Metadata if checkpoint_mib == 0 => {
             Some("checkpoints; set power.checkpoint_mib, to 1 for example")
         }
-        Fault::Dead if journal_entries == 0 && checkpoint_mib == 0 => {
+        Fault::Metadata if !keys.is_page_map() => {
+            Some("a page map, whose checkpoint is of units; set ftl.scheme = \"page\"")
+        }
+        Fault::Dead if !keys.power.is_written() => {
             Some("a journal or checkpoints; set power.journal_entries, to 64 for example")
         }
         Fault::FlushIgnored if keys.buffer.bytes == 0 || !keys.buffer.volatile => {

@@ -77,11 +77,7 @@ pub(super) fn check(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
             ));
         }
     };
-    refuse(
-        keys.plans() || keys.is_raw() || keys.is_zoned(),
-        "only a page map has an SLC cache",
-        "set ftl.scheme = \"page\"",
-    );
+    refuse(!keys.is_page_map(), "only a page map has an SLC cache", "set ftl.scheme = \"page\"");
     refuse(
         keys.nand.bits_per_cell < 2,
         "blocks have one bit a cell anyway",

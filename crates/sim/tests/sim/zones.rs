@@ -7,6 +7,7 @@ use flashyard_core::units::{Span, Time};
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::Device;
 use flashyard_sim::drive::Drive;
+use flashyard_sim::observe::{Contents, Observer, Shared, UnitAtStart};
 use flashyard_sim::report::Report;
 use flashyard_sim::session::{
     Completion, Outcome, Refused, Session, Stop, ZoneError, ZoneReport, ZoneState,
@@ -503,6 +504,48 @@ fn full_zones_and_saved_ones_are_written_ones() {
     assert_eq!(again.ends(append(2, 16)), Outcome::Appended(2 * 16 * 8));
     assert_eq!(again.ends(read(0, 8 * 16)), Outcome::Done);
     again.report();
+}
+
+/// Where programs hold several units, a device starts with whole programs, and its zones go on from
+/// there; observers hear of all that it starts with.
+#[test]
+fn a_device_starts_with_whole_programs() {
+    struct Units(Shared<Vec<u32>>);
+    impl Observer for Units {
+        fn follows_units(&self) -> bool {
+            true
+        }
+        fn unit_at_start(&mut self, event: &UnitAtStart) {
+            if let Some(Contents::Data(lpn)) = event.contents {
+                self.0.get().push(lpn);
+            }
+        }
+    }
+    let keys = [
+        "geometry.pages_per_block=24",
+        "nand.bits_per_cell=3",
+        "nand.one_shot=true",
+        "buffer.bytes=1048576",
+        "buffer.volatile=false",
+        "state.initial=full",
+        "state.fill_percent=40",
+    ];
+    let settings = one_die(&keys);
+    let mut device = Device::new(&settings);
+    device.check();
+    let units = Shared::new(Vec::new());
+    device.observe(Box::new(Units(units.clone())));
+    let mut host = Host(Session::new(Drive::Flash(Box::new(device))));
+    // 40 % of 18 zones of 24 pages: 7 zones and 4 pages, of which 3 fill a program.
+    assert_eq!(host.zone(7), (ZoneState::Closed, 3));
+    let mut seen = units.take();
+    seen.sort_unstable();
+    assert!(seen.into_iter().eq(0..7 * 24 + 3));
+    let start = 7 * 24;
+    assert_eq!(host.ends(write(start + 3, 21)), Outcome::Done);
+    assert_eq!(host.zone(7), (ZoneState::Full, 24));
+    assert_eq!(host.ends(read(start, 24)), Outcome::Done);
+    host.report();
 }
 
 /// A write of a zone that no free block is left for waits for the erase of one that was reset.

@@ -79,7 +79,8 @@ impl InZones {
         }
         if self.append && request.op == RequestOp::Write {
             let start = request.first_sector / self.grid.size * self.grid.size;
-            return request.over(start, request.sectors).with(Flags::APPEND);
+            let flags = request.flags.with(Flags::APPEND);
+            return request.over(start, request.sectors).with(flags);
         }
         request
     }

@@ -4,7 +4,7 @@
 use super::PageFtl;
 use super::jobs::ROUNDS_WITHOUT_ROOM;
 use crate::config::GcStart;
-use crate::ftl::base::{Base, Committed};
+use crate::ftl::base::Base;
 use crate::ftl::lent::{Binding, Charge, Copied, Erased, Eraser, Lent, Room, Todo};
 use crate::ftl::page_map::Owner;
 use crate::ftl::placement::Placement;
@@ -215,7 +215,7 @@ impl Placement for PageFtl {
 
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
-    fn write_over(&mut self, set: SetId, sets: &mut Sets, base: &mut Base) -> Committed {
+    fn write_over(&mut self, set: SetId, sets: &mut Sets, base: &mut Base) -> (u64, bool) {
         if base.dynamic {
             self.plane_mut(sets.plane(set)).writes -= 1;
         }

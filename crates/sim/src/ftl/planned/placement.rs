@@ -2,7 +2,7 @@
 //! or begins to be flushed, and merge blocks.
 
 use super::Planned;
-use crate::ftl::base::{Base, Committed};
+use crate::ftl::base::Base;
 use crate::ftl::lent::{Binding, Charge, CopiesDone, CopyRun, Erased, Eraser, Lent, Todo};
 use crate::ftl::placement::Placement;
 use crate::ftl::plan::Plan;
@@ -63,9 +63,7 @@ impl Placement for Planned {
     fn copied(&mut self, set: SetId, lent: &mut Lent<'_>) {
         let copy = self.task_copied(lent.sets.plane(set), &mut lent.base.map);
         lent.todo.push(Todo::Copied(set, copy));
-        if lent.base.journal.is_some() {
-            lent.write_journal(None);
-        }
+        lent.write_journal(None);
     }
 
     fn erased(&mut self, set: SetId, lent: &mut Lent<'_>) {
@@ -79,7 +77,7 @@ impl Placement for Planned {
         lent.base.map.blocks.erased_planned(block, was_used);
         let erased = Erased { block, worn_out: false, no_room: false, by, row: None };
         lent.todo.push(Todo::Erased(set, erased));
-        if by == Eraser::Merge && lent.base.journal.is_some() {
+        if by == Eraser::Merge {
             lent.base.note_block();
             lent.note_erase(block);
             lent.write_journal(None);
@@ -164,7 +162,7 @@ impl Placement for Planned {
     }
 
     #[inline(never)]
-    fn write_over(&mut self, set: SetId, sets: &mut Sets, base: &mut Base) -> Committed {
+    fn write_over(&mut self, set: SetId, sets: &mut Sets, base: &mut Base) -> (u64, bool) {
         let ppn = sets[set].ppn().expect("a program has a page");
         self.programs[self.geometry.block_of(ppn).index()] -= 1;
         if let Some(orders) = &mut self.orders {

@@ -82,7 +82,7 @@ impl Planned {
         let plane = self.geometry.plane_of(target);
         if self.ordered {
             let block = self.geometry.block_of(target);
-            self.writer[block.index()] = StaleRef { set: Some(set), number: lent.sets.number(set) };
+            self.writer[block.index()] = StaleRef::of(set, lent.sets);
         }
         let end = self.plan.steps.len();
         if behind == end {

@@ -158,7 +158,7 @@ impl Planned {
         (count, gate): (u32, Option<SetId>),
         lent: &mut Lent<'_>,
     ) -> Option<SetId> {
-        let reference = |set| StaleRef { set: Some(set), number: lent.sets.number(set) };
+        let reference = |set| StaleRef::of(set, lent.sets);
         let (task, gate) = (reference(set), gate.map_or(StaleRef::NONE, reference));
         self.tasks += 1;
         if let Some(spread) = &mut self.spread {

@@ -13,7 +13,7 @@ mod blocks;
 mod outcome;
 mod zone;
 
-use super::base::{Base, Committed};
+use super::base::Base;
 use super::lent::{Binding, Charge, Erased, Eraser, Lent, Room, Todo};
 use super::placement::Placement;
 use crate::config::Settings;
@@ -23,7 +23,7 @@ use crate::parts::blocks::Frontier;
 use crate::parts::log::zns::{ZnsKeys, ZoneShape};
 use crate::saved::{Reader, RestoreError, Saved, Writer};
 use crate::sets::{Mode, OwnWork, Sets, Stage, Wait};
-use crate::zones::{Outcome, ZoneCounts, ZoneError, ZoneReport, ZoneState, ZoneView};
+use crate::zones::{Outcome, ZoneCounts, ZoneError, ZoneReport, ZoneState, ZoneView, ZonesReport};
 pub(crate) use blocks::ZoneBlocks;
 use flashyard_core::command::Purpose;
 use flashyard_core::graph::EdgeKind;
@@ -66,21 +66,17 @@ pub(crate) struct Zoned {
     unit_sectors: u64,
     zones: Zones,
     acts: Vec<Act>,
-    /// Erases under way, by plane.
-    erasers: Vec<(PlaneId, SetId)>,
+    /// Erases under way.
+    erasers: Vec<SetId>,
     outcomes: Outcomes,
     /// What was done to zones in measured phases and the current one, and that when it began.
     counts: ZoneCounts,
     before: ZoneCounts,
 }
 
-/// What becomes of a request that is started.
-pub(crate) enum Started {
-    /// It goes on as it is.
-    AsItIs,
-    /// It is this one from now on, which touches so many units from this one on.
-    As(Request, Lpn, u32),
-}
+/// A request that is started and is another one from now on, the first unit that it touches and how
+/// many.
+pub(crate) type Restated = (Request, Lpn, u32);
 
 impl Zoned {
     /// Where the settings ask for zones.
@@ -101,39 +97,48 @@ impl Zoned {
     }
 
     /// The device starts a request with this place in the order of arrival: the states of zones
-    /// change. Returns what it is from now on, and the zones that it resets: the first unit of each
-    /// and the first one that was not written.
-    pub(crate) fn start(&mut self, request: &Request, order: u64) -> (Started, Vec<Range<Lpn>>) {
+    /// change. Returns what it is from now on, if that is another request, and the zones that it
+    /// resets: the first unit of each and the first one that was not written. One that has no
+    /// effect touches nothing, as actions and trims do anyway.
+    pub(crate) fn start(
+        &mut self,
+        request: &Request,
+        order: u64,
+    ) -> (Option<Restated>, Vec<Range<Lpn>>) {
         let unit = self.unit_sectors;
         let (first, sectors) = (request.first_sector, u64::from(request.sectors));
         let zone = |sector: u64| narrow(sector / (unit * u64::from(self.shape.size)));
+        let mut resets = Vec::new();
         let done = match request.op {
-            RequestOp::Flush => Ok(Started::AsItIs),
+            RequestOp::Flush => Ok(None),
             RequestOp::Read => {
                 let last = zone(first + sectors.max(1) - 1);
                 let read = (zone(first)..=last).try_for_each(|zone| self.zones.read(zone));
-                read.map(|()| Started::AsItIs)
+                read.map(|()| None)
             }
             RequestOp::Write if sectors == 0 => Err(ZoneError::InvalidField),
-            RequestOp::Write => self.write(request, zone(first)),
-            RequestOp::Trim => self.start_trim(request, order, zone(first)),
+            RequestOp::Write => self.write(request, order, zone(first)),
+            RequestOp::Trim => self.start_trim(request, order, zone(first)).map(|written| {
+                resets = written;
+                None
+            }),
         };
         self.counts.closed_for_others += self.zones.take_evicted();
-        let done = done.map_err(|error| {
+        let restated = done.unwrap_or_else(|error| {
             self.counts.failed(error);
             self.outcomes.add(order, Outcome::Failed(error));
+            Some((*request, Lpn::new(0), 0))
         });
-        if let Ok(Started::As(now, ..)) = &done
-            && request.appends()
-        {
-            self.counts.appends += 1;
-            self.outcomes.add(order, Outcome::Appended(now.first_sector));
-        }
-        let resets = if request.op == RequestOp::Trim { self.resets(order) } else { Vec::new() };
-        (done.unwrap_or(Started::As(*request, Lpn::new(0), 0)), resets)
+        (restated, resets)
     }
 
-    fn write(&mut self, request: &Request, zone: u32) -> Result<Started, ZoneError> {
+    /// A write, or an append.
+    fn write(
+        &mut self,
+        request: &Request,
+        order: u64,
+        zone: u32,
+    ) -> Result<Option<Restated>, ZoneError> {
         let (unit, sectors) = (self.unit_sectors, u64::from(request.sectors));
         let first = request.first_sector;
         if !first.is_multiple_of(unit) || !sectors.is_multiple_of(unit) {
@@ -148,19 +153,22 @@ impl Zoned {
             let place = self.zones.append(zone, units)?;
             let lpn = Lpn::new(zone * self.shape.size + place);
             let now = request.over(u64::from(lpn.get()) * unit, request.sectors);
-            return Ok(Started::As(now, lpn, units));
+            self.counts.appends += 1;
+            self.outcomes.add(order, Outcome::Appended(now.first_sector));
+            return Ok(Some((now, lpn, units)));
         }
         self.zones.write(zone, place, units)?;
-        Ok(Started::AsItIs)
+        Ok(None)
     }
 
-    /// An action on a zone, or a trim: whole zones inside it are reset.
+    /// An action on a zone, or a trim: whole zones inside it are reset. Returns what was written of
+    /// the zones that are reset.
     fn start_trim(
         &mut self,
         request: &Request,
         order: u64,
         zone: u32,
-    ) -> Result<Started, ZoneError> {
+    ) -> Result<Vec<Range<Lpn>>, ZoneError> {
         let size = self.unit_sectors * u64::from(self.shape.size);
         let start = request.first_sector;
         let (action, zones) = match request.zone_action() {
@@ -175,7 +183,7 @@ impl Zoned {
                 (ZoneAction::Reset, narrow(start.div_ceil(size))..last.min(self.shape.count))
             }
         };
-        let (first, mut before) = (zones.start, Vec::new());
+        let (first, mut before, mut resets) = (zones.start, Vec::new(), Vec::new());
         for zone in zones {
             let view = self.zones.view(zone);
             if let Err(error) = self.zones.act(zone, action) {
@@ -186,6 +194,10 @@ impl Zoned {
                 break;
             }
             before.push(view);
+            if action == ZoneAction::Reset {
+                let first = zone * self.shape.size;
+                resets.push(Lpn::new(first)..Lpn::new(first + view.written));
+            }
         }
         self.counts.acted(action, before.len() as u64);
         if !before.is_empty() {
@@ -200,7 +212,7 @@ impl Zoned {
                 charge: None,
             });
         }
-        Ok(Started::As(*request, Lpn::new(0), 0))
+        Ok(resets)
     }
 
     /// Whether a request is an action that has not begun.
@@ -221,17 +233,6 @@ impl Zoned {
             let waits = self.is_finishing(&units);
             (units, finishes, waits)
         })
-    }
-
-    /// What was written of the zones that an action resets.
-    fn resets(&self, order: u64) -> Vec<Range<Lpn>> {
-        let resets = |act: &&Act| act.order == order && act.action == ZoneAction::Reset;
-        let Some(act) = self.acts.iter().find(resets) else { return Vec::new() };
-        let written = |(zone, before): (u32, &ZoneView)| {
-            let first = zone * self.shape.size;
-            Lpn::new(first)..Lpn::new(first + before.written)
-        };
-        (act.first..).zip(&act.before).map(written).collect()
     }
 
     /// Whether a zone with some of these units is being finished.
@@ -277,7 +278,8 @@ impl Zoned {
             ZoneAction::Finish => {
                 let zones = lent.base.zones.as_ref().expect("there are zones");
                 let range = zones.first_of(first)..zones.first_of(first + count);
-                for change in live_changes(lent.sets, range) {
+                let changes: Vec<SetId> = lent.sets.changes_in(&range).collect();
+                for change in changes {
                     let stage = lent.sets.last_stage(change);
                     lent.wait(gate, change, stage, EdgeKind::Flush);
                 }
@@ -298,7 +300,7 @@ impl Zoned {
             let stages = [(Stage::HostErase, plane)];
             let eraser = lent.own_set(charge, OwnCause::Zone, work, &stages);
             lent.sets.bind(eraser, lent.base.geometry.unit_of(block, 0));
-            self.erasers.push((plane, eraser));
+            self.erasers.push(eraser);
             lent.go_on(eraser);
         }
     }
@@ -339,11 +341,10 @@ impl Zoned {
         Some(ZoneReport { first_sector, capacity, write_pointer, state })
     }
 
-    /// What was done to zones in measured phases, and how many are open and active.
-    pub(crate) fn counts(&self) -> ZoneCounts {
-        let (open, active) = self.zones.in_use();
-        let zones = u64::from(self.shape.count);
-        ZoneCounts { zones, open: open.into(), active: active.into(), ..self.counts }
+    /// What was done to zones in measured phases, and how many are open and active; with units of
+    /// so many bytes.
+    pub(crate) fn zones_report(&self, unit_bytes: u64) -> ZonesReport {
+        self.counts.report(unit_bytes, self.shape.count, self.zones.in_use())
     }
 
     /// A zone fails: it can be read, or not even that. Returns whether there is one of this number.
@@ -365,8 +366,10 @@ impl Zoned {
         self.outcomes.take(order)
     }
 
-    /// The first units of a fresh device have been written, so many of each zone as it has.
+    /// The first units of a fresh device have been written, so many of each zone as it has, as far
+    /// as they fill programs.
     pub(crate) fn fill(&mut self, units: u32, base: &mut Base) {
+        let units = units - units % base.geometry.program_units();
         let (full, rest) = (units / self.shape.capacity, units % self.shape.capacity);
         self.zones.fill(full, rest);
         for unit in 0..units {
@@ -385,12 +388,6 @@ impl Zoned {
     }
 }
 
-/// Live changes of units in a range.
-pub(crate) fn live_changes(sets: &Sets, range: Range<Lpn>) -> Vec<SetId> {
-    let changes = sets.changes().filter(|&set| sets[set].changes());
-    changes.filter(|&set| range.contains(&sets[set].lpn())).collect()
-}
-
 fn narrow(number: u64) -> u32 {
     u32::try_from(number).expect("checked against the capacity")
 }
@@ -398,8 +395,8 @@ fn narrow(number: u64) -> u32 {
 impl Placement for Zoned {
     fn seek_room(&mut self, set: SetId, _: Charge, lent: &mut Lent<'_>) -> Room {
         let plane = lent.sets.plane(set);
-        let eraser = self.erasers.iter().find(|(of, _)| *of == plane);
-        let Some(&(_, eraser)) = eraser else { return Room::None };
+        let eraser = self.erasers.iter().find(|eraser| lent.sets.plane(**eraser) == plane);
+        let Some(&eraser) = eraser else { return Room::None };
         let wait = Wait { source: eraser, stage: 0, kind: EdgeKind::Room };
         lent.todo.push(Todo::Wait(set, lent.sets.commands_over(set), wait));
         Room::Awaited
@@ -420,7 +417,7 @@ impl Placement for Zoned {
     fn erased(&mut self, set: SetId, lent: &mut Lent<'_>) {
         let ppn = lent.sets[set].ppn().expect("an erase has a block");
         let block = lent.base.geometry.block_of(ppn);
-        self.erasers.retain(|(_, eraser)| *eraser != set);
+        self.erasers.retain(|eraser| *eraser != set);
         lent.base.zones.as_mut().expect("there are zones").erased(block);
         lent.base.map.blocks.erased(block);
         let erased = Erased { block, worn_out: false, no_room: false, by: Eraser::Zone, row: None };
@@ -454,7 +451,7 @@ impl Placement for Zoned {
 
     fn programmed(&mut self, _: Ppn, _: &mut Base) {}
 
-    fn write_over(&mut self, set: SetId, sets: &mut Sets, base: &mut Base) -> Committed {
+    fn write_over(&mut self, set: SetId, sets: &mut Sets, base: &mut Base) -> (u64, bool) {
         base.commit_write(set, sets)
     }
 

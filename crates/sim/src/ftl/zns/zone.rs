@@ -89,8 +89,7 @@ impl Zones {
     /// Writes units at the write pointer. Returns where that was, counted inside the zone.
     pub(super) fn append(&mut self, zone: u32, units: u32) -> Result<u32, ZoneError> {
         let first = self.list[zone as usize].written;
-        self.writable(zone, first, units)?;
-        self.advance(zone, units)?;
+        self.write(zone, first, units)?;
         Ok(first)
     }
 

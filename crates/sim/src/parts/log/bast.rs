@@ -133,7 +133,6 @@ impl Bast {
 
 impl TranslationLayer for Bast {
     fn write(&mut self, page: PageWrite, plan: &mut Plan) {
-        self.engine.merge_strays(plan);
         if self.engine.write_in_place(page.lpn, plan) {
             return;
         }

@@ -105,7 +105,6 @@ impl Block {
 
 impl TranslationLayer for Block {
     fn write(&mut self, page: PageWrite, plan: &mut Plan) {
-        self.engine.merge_strays(plan);
         if self.rewrite.is_some() || !self.engine.write_in_place(page.lpn, plan) {
             self.rewrite(page, plan);
         }

@@ -294,8 +294,10 @@ impl Engine {
         self.end[block as usize] = 0;
     }
 
-    /// The host's page goes to its place in its data block if that may be programmed.
+    /// The host's page goes to its place in its data block if that may be programmed. What recovery
+    /// has left over is merged first.
     pub(super) fn write_in_place(&mut self, lpn: u32, plan: &mut Plan) -> bool {
+        self.merge_strays(plan);
         let (lbn, offset) = self.split(lpn);
         if self.data[lbn as usize] == NONE {
             self.data[lbn as usize] = self.take_free(plan);

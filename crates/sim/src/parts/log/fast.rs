@@ -166,7 +166,6 @@ impl Fast {
 
 impl TranslationLayer for Fast {
     fn write(&mut self, page: PageWrite, plan: &mut Plan) {
-        self.engine.merge_strays(plan);
         if self.engine.write_in_place(page.lpn, plan) {
             return;
         }

@@ -264,7 +264,6 @@ impl Last {
 
 impl TranslationLayer for Last {
     fn write(&mut self, page: PageWrite, plan: &mut Plan) {
-        self.engine.merge_strays(plan);
         if self.engine.write_in_place(page.lpn, plan) {
             return;
         }
