@@ -1,18 +1,9 @@
 /* What cannot be is refused with a code and a text, and nothing ends the program. */
 
 #include "flashyard_sim.h"
+#include "check.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define CHECK(what)                                             \
-    do {                                                        \
-        if (!(what)) {                                          \
-            fprintf(stderr, "line %d: %s\n", __LINE__, #what);  \
-            exit(EXIT_FAILURE);                                 \
-        }                                                       \
-    } while (0)
 
 static char text[512];
 

@@ -1,18 +1,9 @@
 /* Zones from C: appends say where they have written, errors have the status of NVM Express. */
 
 #include "flashyard_sim.h"
+#include "check.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define CHECK(what)                                             \
-    do {                                                        \
-        if (!(what)) {                                          \
-            fprintf(stderr, "line %d: %s\n", __LINE__, #what);  \
-            exit(EXIT_FAILURE);                                 \
-        }                                                       \
-    } while (0)
 
 enum { APPEND = 8, RESET = 16, FINISH = 32 };
 

@@ -91,7 +91,7 @@ pub fn device(inputs: &Plan, settings: &Settings, every: bool) -> String {
 /// The thresholds of garbage collection in blocks, as comments.
 fn thresholds(settings: &Settings) -> String {
     let keys = &settings.keys;
-    if keys.is_disk() || keys.plans() || keys.is_raw() || keys.is_zoned() {
+    if keys.is_disk() || !keys.is_page_map() {
         return String::new();
     }
     let gc = &keys.gc;

@@ -125,11 +125,7 @@ pub const CUTS: &[CutMetric] = metrics! { CutMetric, &Made:
 /// The place of a figure of a run by its name: those of [`METRICS`], the columns of sweeps, and
 /// [`CUTS`].
 pub(crate) fn place(name: &str) -> Option<usize> {
-    let own = METRICS.iter().position(|metric| metric.name == name);
-    let column = || headline::place(name).map(|place| METRICS.len() + place);
-    let cut = || CUTS.iter().position(|metric| metric.name == name);
-    let behind = METRICS.len() + headline::ALL.len();
-    own.or_else(column).or_else(|| cut().map(|place| behind + place))
+    names().position(|known| known == name)
 }
 
 /// The names of all figures of a run.

@@ -75,7 +75,7 @@ impl Study {
         let (known_names, known) = numbers.into_iter().unzip();
         names.known = known_names;
         examples::check(&experiment.example)?;
-        check_faults(&experiment.fault, &names)?;
+        check_faults(&experiment, &names)?;
         for name in subjects.iter().filter_map(|subject| subject.device.as_ref()) {
             let is_known = devices.iter().any(|device| device.name == *name);
             ensure!(is_known, "{name}: no device of this name");
@@ -332,10 +332,12 @@ fn resolved(
 }
 
 /// Whether faults name what exists, in grids whose runs are cut.
-fn check_faults(faults: &[schema::Fault], names: &Names) -> Result<()> {
-    for fault in faults {
+fn check_faults(experiment: &Experiment, names: &Names) -> Result<()> {
+    for fault in &experiment.fault {
         let grid = names.grids.iter().find(|grid| grid.name == fault.grid);
         let grid = grid.with_context(|| format!("{}: no grid of this name", fault.grid))?;
+        let cuts = experiment.grid.iter().find(|other| other.name == fault.grid);
+        ensure!(cuts.is_some_and(|grid| grid.cuts > 0), "{}: cuts none of its runs", grid.name);
         for subject in [&fault.faulty, &fault.sound] {
             let place = crate::expr::place_of(subject, &names.subjects, "subject")?;
             ensure!(grid.subjects.contains(&place), "{subject}: not in grid {}", grid.name);

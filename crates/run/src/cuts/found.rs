@@ -123,17 +123,20 @@ pub struct Promise {
     pub rule: Rule,
 }
 
+/// Of values in ascending order the one that so many percent do not exceed, by the nearest rank; 0
+/// of none.
+pub(crate) fn nearest_rank(sorted: &[u64], percent: usize) -> u64 {
+    let rank = (percent * sorted.len()).div_ceil(100);
+    sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0)
+}
+
 impl Cuts {
     /// Their figures.
     pub fn losses(&self) -> Losses {
         let spread = |figure: fn(&Cut) -> u64| {
             let mut values: Vec<u64> = self.cuts.iter().map(figure).collect();
             values.sort_unstable();
-            // The nearest rank.
-            let at = |percent: usize| {
-                let rank = (percent * values.len()).div_ceil(100);
-                values.get(rank.saturating_sub(1)).copied().unwrap_or(0)
-            };
+            let at = |percent| nearest_rank(&values, percent);
             Spread { p50: at(50), p99: at(99), most: values.last().copied().unwrap_or(0) }
         };
         let units = spread(|cut| cut.units.into());

@@ -16,6 +16,7 @@ use crate::error::wrong;
 use anyhow::Result;
 use flashyard_sim::config::Settings;
 use flashyard_sim::observe::{Observer, Shared};
+pub(crate) use found::nearest_rank;
 pub use found::{Broken, Cut, Cuts, Losses, Promise, Rule, Spread};
 use std::fmt;
 use watcher::{Watch, Watcher};

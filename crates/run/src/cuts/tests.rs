@@ -438,11 +438,12 @@ fn compare_with_the_oracle(times: u32) {
         let mut sums = [0; 2];
         for oracle in &cuts.cuts {
             found.go_on(&settings, &mut left, oracle.at);
-            // The watcher takes a trim as kept where a merge has copied what it trimmed, and counts
-            // one less.
             let scanned = found.cut(oracle.at);
             assert!(scanned.trims >= oracle.trims, "{keys:?}");
-            assert_eq!(Cut { trims: oracle.trims, ..scanned }, *oracle, "{keys:?}");
+            // The watcher takes a trim as kept where a merge has copied what it trimmed, and counts
+            // one less.
+            let trims = if settings.keys.plans() { oracle.trims } else { scanned.trims };
+            assert_eq!(Cut { trims, ..scanned }, *oracle, "{keys:?}");
             session.advance(oracle.at, Stop::At).expect("it runs");
             let (drive, cut) = session.fork().cut(oracle.at.as_ns()).expect("it can be cut");
             assert_eq!(cut.broken().count(), 0, "{keys:?} {cut:?}");

@@ -54,12 +54,10 @@ pub fn fields(report: &Report) -> Vec<Field> {
 /// Returns the rows with a value for each column; none where the run has no series. A figure that
 /// is not defined is null.
 pub fn rows(report: &Report) -> impl Iterator<Item = Result<Vec<Value>>> {
-    let bins = report.series.iter().flat_map(|series| {
-        let width = series.bin_ns;
-        series.bins.iter().zip(0_u64..).map(move |(bin, number)| (bin, number * width))
-    });
-    bins.enumerate().map(move |(number, (bin, start))| {
-        let start = Value::from(start);
+    let bins =
+        report.series.iter().flat_map(|series| series.bins.iter().map(|bin| (bin, series.bin_ns)));
+    bins.enumerate().map(move |(number, (bin, width))| {
+        let start = Value::from(number as u64 * width);
         let bin = serde_json::to_value(bin).context("a bin of the series")?;
         let figures = COLUMNS.iter().map(|field| bin[&*field.name].clone());
         let streams = report.streams.values().filter_map(|stream| stream.bin_bytes.as_ref());

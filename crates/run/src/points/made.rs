@@ -4,7 +4,7 @@
 //! `Told` follows the host's side alone. A copy of the device is cut and recovers; of each unit
 //! the cut says which change it holds, and this says whether that breaks a promise.
 
-use crate::cuts::{Broken, Rule};
+use crate::cuts::{Broken, Rule, nearest_rank};
 use crate::error::wrong;
 use crate::lanes;
 use crate::plan::Plan;
@@ -50,8 +50,6 @@ struct Change {
     request: u64,
     /// Whether its answer says that it is kept.
     durable: bool,
-    /// The place of its answer among all answers.
-    answered: Option<u64>,
 }
 
 /// A request that is not answered.
@@ -70,33 +68,20 @@ struct Told {
     /// All changes of each unit, in their order.
     changes: BTreeMap<u32, Vec<Change>>,
     requests: BTreeMap<u64, Asked>,
+    /// Of requests that are answered, the place of the answer among all answers.
+    answered: BTreeMap<u64, u64>,
     answers: u64,
     /// So many of the first answers are covered by a flush that was answered.
     flushed: u64,
 }
 
 impl Told {
-    /// The units of a request.
-    fn units(&self, request: &Request) -> std::ops::Range<u32> {
-        let end = request.first_sector + u64::from(request.sectors);
-        let unit = |sector: u64| u32::try_from(sector).expect("a unit of the device");
-        unit(request.first_sector / self.unit_sectors)..unit(end.div_ceil(self.unit_sectors))
-    }
-
     fn answered(&mut self, order: u64) {
         self.answers += 1;
         let Some(asked) = self.requests.remove(&order) else { return };
+        self.answered.insert(order, self.answers);
         if asked.request.op == RequestOp::Flush || asked.request.flags.has(Flags::PREFLUSH) {
             self.flushed = self.flushed.max(asked.before);
-        }
-        if asked.request.sectors == 0 {
-            return;
-        }
-        for unit in self.units(&asked.request) {
-            let changes = self.changes.get_mut(&unit).into_iter().flatten();
-            for change in changes.filter(|change| change.request == order) {
-                change.answered = Some(self.answers);
-            }
         }
     }
 
@@ -114,7 +99,7 @@ impl Told {
         let held = cut.held.binary_search_by_key(&unit, |held| held.unit);
         let there = held.map_or(lost.kept, |at| cut.held[at].version);
         let newer = changes.iter().filter(|change| Some(change.version) > there);
-        let rule = |change: &Change| match change.answered? {
+        let rule = |change: &Change| match *self.answered.get(&change.request)? {
             _ if change.durable => Some(Rule::Durable),
             answer if answer <= self.flushed => Some(Rule::Flush),
             _ => None,
@@ -145,7 +130,7 @@ impl Observer for Follower {
         let UnitChange { lpn, version, request, trims, .. } = *event;
         let mut told = self.0.get();
         let durable = !trims && told.requests.get(&request).is_some_and(|asked| asked.durable);
-        let change = Change { version, request, durable, answered: None };
+        let change = Change { version, request, durable };
         let changes = told.changes.entry(lpn).or_default();
         let place = changes.partition_point(|other| other.version < version);
         changes.insert(place, change);
@@ -160,8 +145,7 @@ impl Made {
     /// How long a recovery took, in nanoseconds: the one that so many percent do not exceed, by the
     /// nearest rank; 0 without cuts.
     pub fn recovery_ns(&self, percent: usize) -> u64 {
-        let rank = (percent * self.recoveries_ns.len()).div_ceil(100);
-        self.recoveries_ns.get(rank.saturating_sub(1)).copied().unwrap_or(0)
+        nearest_rank(&self.recoveries_ns, percent)
     }
 
     fn add(&mut self, cut: &Cut, broken: &[(Broken, How)]) {
@@ -171,9 +155,7 @@ impl Made {
         self.broken_units += broken.len() as u64;
         self.needed_pj = self.needed_pj.max(cut.needed_pj);
         self.saved_units = self.saved_units.max(cut.dumped_units);
-        let recovery_ns = cut.recovery.as_ns();
-        let place = self.recoveries_ns.partition_point(|known| *known < recovery_ns);
-        self.recoveries_ns.insert(place, recovery_ns);
+        self.recoveries_ns.push(cut.recovery.as_ns());
         self.recovery_reads = self.recovery_reads.max(cut.reads.all());
         self.first = self.first.or_else(|| broken.first().copied());
     }
@@ -231,6 +213,7 @@ pub(crate) fn make_telling(
         made.add(&cut, &broken);
         tell(&cut, &broken);
     }
+    made.recoveries_ns.sort_unstable();
     Ok(made)
 }
 

@@ -1,8 +1,8 @@
 //! `flashyard`: this project's own traces, records of 24 bytes behind a header of 64 bytes.
 //!
 //! docs/TRACES.md has the layout byte for byte. A request stands at a place that follows from its
-//! number; nothing is rounded or lost. The end is marked, so that a file that was cut is noticed
-//! though nobody knew its length when its header was written.
+//! number; nothing is rounded, and nothing lost but placement identifiers. The end is marked, so
+//! that a file that was cut is noticed though nobody knew its length when its header was written.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ use crate::words::counted;
 /// The registry entry.
 pub const INFO: FormatInfo = FormatInfo {
     name: "flashyard",
-    doc: "Flashyard's own binary records: nothing lost, read at the speed of the disk",
+    doc: "Flashyard's own binary records: all but placement identifiers, at the speed of the disk",
     columns: "24 bytes: arrival ns, first sector, sectors, stream, operation, flags",
     example: "",
     recognises: |_| false,

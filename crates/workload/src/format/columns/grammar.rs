@@ -292,7 +292,8 @@ fn kind(name: &str, word: &str) -> Result<Kind, Fault> {
         "number" => Ok(Kind::Number),
         _ => Err(Fault::new(
             format!("column {name} has no such type, {}", quoted(word.as_bytes())),
-            "it is stream, id, placement, text, number or -; times, op, offset and size have their own names",
+            "it is stream, id, placement, text, number or -; times, op, offset and size have their \
+             own names",
         )),
     }
 }
