@@ -9,7 +9,7 @@ impl Device {
     /// A die is due: its array, its page register, or both.
     #[inline]
     pub(super) fn die_event(&mut self, die: DieId) {
-        let (array, output) = self.flash.take_due(die, self.now);
+        let [array, output] = self.flash.take_due(die, self.now);
         if array {
             self.array_done(die);
         }

@@ -164,18 +164,12 @@ impl Flash {
     #[inline(always)]
     fn grant(&mut self, die: DieId, place: Place, at: Time) {
         let unit = &mut self.dies[die.index()];
-        let ns = match place {
-            Place::Output => {
-                unit.output_due = unit.output.leaves(at);
-                unit.output.needs_ns(place)
-            }
-            Place::Array | Place::Suspended => {
-                unit.array_due = unit.array.leads(at);
-                unit.array.needs_ns(place)
-            }
+        let (due, ns) = match place {
+            Place::Output => (unit.output.leaves(at), unit.output.needs_ns(place)),
+            Place::Array | Place::Suspended => (unit.array.leads(at), unit.array.needs_ns(place)),
         };
         let (channel, is_change) = (unit.channel, !unit.array.reads());
-        self.note_due(die);
+        self.die_events.set(die, place, due);
         if ns > 0 && !self.unshared {
             let end = at + Span::from_ns(ns);
             let state = &mut self.channels[channel.index()];

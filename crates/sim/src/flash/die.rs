@@ -12,16 +12,11 @@ pub(crate) struct Die {
     pub(super) array: Operation,
     pub(super) output: Operation,
     pub(super) suspended: Operation,
-    /// When the array and the register are due.
-    pub(super) array_due: Time,
-    pub(super) output_due: Time,
     /// Whether the array is on its way from the suspended operation.
     pub(super) pausing: bool,
     /// Whether it takes its next command while the last data leave its page register: the loop of
     /// the framework has sent the request for them.
     pub(super) leaving: bool,
-    /// Whether its place among the due dies is to be set anew.
-    pub(super) moved: bool,
     /// What time is charged to, and since when.
     doing: Option<u8>,
     since: Time,
@@ -37,11 +32,8 @@ impl Die {
             array: Operation::NONE,
             output: Operation::NONE,
             suspended: Operation::NONE,
-            array_due: Time::MAX,
-            output_due: Time::MAX,
             pausing: false,
             leaving: false,
-            moved: false,
             doing: None,
             since: Time::ZERO,
             busy: [0; DIE_ACCOUNTS],
@@ -51,12 +43,6 @@ impl Die {
     /// Whether it does nothing.
     pub(super) const fn rests(&self) -> bool {
         !self.array.serves() && !self.output.serves() && !self.pausing
-    }
-
-    /// When its array or its register is due.
-    #[inline]
-    pub(super) fn due(&self) -> Time {
-        self.array_due.min(self.output_due)
     }
 
     /// The operation at a place.

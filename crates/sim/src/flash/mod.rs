@@ -10,6 +10,7 @@
 mod bus;
 mod channel;
 mod die;
+mod due;
 mod early;
 mod power;
 mod retry;
@@ -23,6 +24,7 @@ use bus::Bus;
 pub(crate) use bus::{Carried, Request};
 pub(crate) use channel::{Channel, Transfer};
 pub(crate) use die::Die;
+use due::DueTimes;
 use early::Early;
 use flashyard_core::bus::policy::BusPolicyName;
 use flashyard_core::command::Op;
@@ -72,7 +74,7 @@ pub(crate) enum Suspension {
     Begun(Operation, Time),
 }
 
-/// When dies, or channels, are due.
+/// When channels are due.
 type Events = EventTree<Vec<Node>>;
 
 /// The dies and channels of a device.
@@ -93,11 +95,9 @@ pub(crate) struct Flash {
     channels: Vec<Channel>,
     /// Channels that choose at the end of this instant.
     choosing: Vec<ChannelId>,
-    /// When each die is due, its array or its page register, and each channel; dies whose due
-    /// times have changed since the last look.
-    die_events: Events,
+    /// When each die is due, its array or its page register, and each channel.
+    die_events: DueTimes,
     channel_events: Events,
-    moved: Vec<DieId>,
     /// Dies that are due at this instant and have not been looked at, the lowest one last.
     due: Vec<DieId>,
     /// How much power arrays may take, where it is limited.
@@ -132,7 +132,6 @@ impl Flash {
         let (geometry, nand) = (&settings.geometry, &settings.keys.nand);
         let (dies, channels) = (geometry.dies() as usize, geometry.channels as usize);
         let die = |die| Die::new(geometry.channel_of(DieId::new(die)));
-        let events = |count| EventTree::new(vec![VACANT; nodes_of(count)]);
         let suspends = nand.program_suspends > 0 || nand.erase_suspends > 0;
         let (mut timing, mut bus) = (Timing::new(settings), Bus::new(settings));
         let mut slc = Timing::of_slc(settings);
@@ -164,9 +163,8 @@ impl Flash {
             dies: (0..geometry.dies()).map(die).collect(),
             channels: Channel::all(geometry),
             choosing: Vec::with_capacity(channels),
-            die_events: events(dies),
-            channel_events: events(channels),
-            moved: Vec::with_capacity(dies),
+            die_events: DueTimes::new(dies),
+            channel_events: EventTree::new(vec![VACANT; nodes_of(channels)]),
             due: Vec::with_capacity(dies),
             budget: PowerBudget::new(settings),
             in_order: settings.keys.channel.arbitration == BusPolicyName::InOrder,
@@ -357,35 +355,25 @@ impl Flash {
     /// When the next die or channel is due.
     #[inline]
     pub(crate) fn next_due(&mut self) -> Time {
-        while let Some(die) = self.moved.pop() {
-            let unit = &mut self.dies[die.index()];
-            unit.moved = false;
-            let due = unit.due();
-            self.die_events.set(die.get(), due);
-        }
-        self.die_events.next_due().min(self.channel_events.next_due())
+        self.die_events.next().min(self.channel_events.next_due())
     }
 
     /// The die that is due next, where none of the channels comes before it.
     pub(crate) fn next_die(&mut self) -> Option<(DieId, Time)> {
         let due = self.next_due();
         let (at, die) = self.die_events.first();
-        (at == due && due < Time::MAX).then(|| (DieId::new(die), at))
+        (at == due && due < Time::MAX).then_some((die, at))
     }
 
     /// When the next die or channel is due, not counting a die whose due time is about to change.
     pub(crate) fn next_due_beside(&mut self, die: DieId) -> Time {
-        self.next_due();
-        self.die_events.set(die.get(), Time::MAX);
-        let due = self.die_events.next_due().min(self.channel_events.next_due());
-        self.note_due(die);
-        due
+        self.die_events.next_beside(die).min(self.channel_events.next_due())
     }
 
     /// Lists the dies that are due at an instant, the one of [`Self::next_due`].
     #[inline]
     pub(crate) fn list_due(&mut self, now: Time) {
-        self.die_events.due_at(now, |die| self.due.push(DieId::new(die)));
+        self.die_events.list(now, &mut self.due);
     }
 
     /// Takes the lowest die of that list.
@@ -397,31 +385,13 @@ impl Flash {
     /// Whether a die is due.
     #[inline]
     pub(crate) fn is_due(&self, die: DieId, now: Time) -> bool {
-        self.dies[die.index()].due() == now
+        self.die_events.is_due(die, now)
     }
 
     /// Whether the array and the register of a die are due; neither is then any more.
     #[inline]
-    pub(crate) fn take_due(&mut self, die: DieId, now: Time) -> (bool, bool) {
-        let unit = &mut self.dies[die.index()];
-        let due = (unit.array_due == now, unit.output_due == now);
-        if due.0 {
-            unit.array_due = Time::MAX;
-        }
-        if due.1 {
-            unit.output_due = Time::MAX;
-        }
-        self.note_due(die);
-        due
-    }
-
-    /// The due time of a die has changed.
-    #[inline]
-    fn note_due(&mut self, die: DieId) {
-        let unit = &mut self.dies[die.index()];
-        if !std::mem::replace(&mut unit.moved, true) {
-            self.moved.push(die);
-        }
+    pub(crate) fn take_due(&mut self, die: DieId, now: Time) -> [bool; 2] {
+        self.die_events.take(die, now)
     }
 }
 
@@ -598,8 +568,7 @@ impl Flash {
     pub(crate) fn replace_array(&mut self, die: DieId, op: Op, began: Time, array: Span) {
         let unit = &mut self.dies[die.index()];
         unit.array.replace(op, began, array);
-        unit.array_due = began + array;
-        self.note_due(die);
+        self.die_events.set(die, Place::Array, began + array);
     }
 }
 
@@ -634,11 +603,10 @@ impl Flash {
         unit.suspended = operation.suspended(now);
         unit.array = Operation::NONE;
         unit.pausing = true;
-        unit.array_due = ready;
+        self.die_events.set(die, Place::Array, ready);
         if self.bus.is_some() {
             self.requests_suspend(die);
         }
-        self.note_due(die);
         self.relabel(die, now);
         Suspension::Begun(operation, ready)
     }
@@ -654,11 +622,10 @@ impl Flash {
         let suspended = std::mem::replace(&mut unit.suspended, Operation::NONE);
         let operation = suspended.resumed(now + self.resume);
         unit.array = operation;
-        unit.array_due = operation.array_end();
+        self.die_events.set(die, Place::Array, operation.array_end());
         if self.bus.is_some() {
             self.requests_resume(die, operation.array_end(), now);
         }
-        self.note_due(die);
         self.relabel(die, now);
         (operation.leader(), now + self.resume)
     }

@@ -315,8 +315,8 @@ impl Flash {
             // Requests that take no time may have made it known already.
             let known = self.wire(die, Place::Array).map_or(now, |wire| wire.known);
             let unknown = known > now;
-            self.dies[die.index()].array_due = if unknown { known } else { Time::MAX };
-            self.note_due(die);
+            let due = if unknown { known } else { Time::MAX };
+            self.die_events.set(die, Place::Array, due);
             if unknown {
                 return (true, ArrayEnd::Unknown);
             }
@@ -426,8 +426,7 @@ impl Flash {
         }
         if starts_array {
             wires.at(die, place).works();
-            unit.array_due = unit.array.works(until);
-            self.note_due(die);
+            self.die_events.set(die, Place::Array, unit.array.works(until));
             // Whoever starts it looks himself where requests take no time.
             if self.suspends && !wires.times.are_zero {
                 self.granted.push_back(die);
@@ -450,8 +449,7 @@ impl Flash {
         let wire = wires.at(die, Place::Array);
         wire.known = known;
         if wire.has_ended() {
-            self.dies[die.index()].array_due = known;
-            self.note_due(die);
+            self.die_events.set(die, Place::Array, known);
         }
     }
 
@@ -466,7 +464,6 @@ impl Flash {
 
     /// The data of a die have left its page register at `end`.
     fn output_ends(&mut self, die: DieId, end: Time) {
-        self.dies[die.index()].output_due = end;
-        self.note_due(die);
+        self.die_events.set(die, Place::Output, end);
     }
 }
