@@ -306,11 +306,9 @@ impl<'a> Streams<'a> {
         lanes::check_names(&all)?;
         let pacing = all.iter().map(|lane| lane.keys.pacing);
         let meters = RunMeter::begin(&self.meter, phase.keys, pacing);
-        let hashed = |(Lane { name, keys, plan, source }, meter)| Lane {
-            name,
-            keys,
-            plan,
-            source: Hashed::new(source, meter),
+        let hashed = |(Lane { name, keys, plan, source }, meter)| {
+            let source = Hashed::new(source, keys.identifier(), meter);
+            Lane { name, keys, plan, source }
         };
         Ok(all.into_iter().zip(meters).map(hashed).collect())
     }
@@ -368,8 +366,11 @@ fn run_error(error: RunError<WorkloadError>) -> anyhow::Error {
     }
 }
 
-/// Bytes of a request in the hash.
-const REQUEST_BYTES: usize = 24;
+/// Bytes of a request in the hash, with a placement identifier.
+const REQUEST_BYTES: usize = 26;
+
+/// Added to the operation of a request that has one.
+const IS_PLACED: u8 = 128;
 
 /// Requests that are hashed at a time: one by one costs far more.
 const HASHED_AT_ONCE: usize = 64;
@@ -377,6 +378,8 @@ const HASHED_AT_ONCE: usize = 64;
 /// A source whose requests are hashed while they are read, and which tells how far it is.
 struct Hashed {
     source: Source,
+    /// The placement identifier that the stream gives its requests, if it does.
+    placement: Option<u16>,
     hash: Sha256,
     /// Requests that are yet to be hashed, and how many bytes they are.
     buffer: Box<[u8; REQUEST_BYTES * HASHED_AT_ONCE]>,
@@ -386,9 +389,9 @@ struct Hashed {
 }
 
 impl Hashed {
-    fn new(source: Source, meter: LaneMeter) -> Self {
+    fn new(source: Source, placement: Option<u16>, meter: LaneMeter) -> Self {
         let buffer = Box::new([0; REQUEST_BYTES * HASHED_AT_ONCE]);
-        Self { source, hash: Sha256::new(), buffer, filled: 0, meter, count: 0 }
+        Self { source, placement, hash: Sha256::new(), buffer, filled: 0, meter, count: 0 }
     }
 
     fn next(&mut self) -> Result<Option<Request>, WorkloadError> {
@@ -410,10 +413,12 @@ impl Hashed {
         bytes[8..16].copy_from_slice(&request.first_sector.to_le_bytes());
         bytes[16..20].copy_from_slice(&request.sectors.to_le_bytes());
         bytes[20..22].copy_from_slice(&request.stream.to_le_bytes());
-        bytes[22] = request.op as u8;
+        let placement = self.placement.or(request.placement);
+        bytes[22] = request.op as u8 | if placement.is_some() { IS_PLACED } else { 0 };
         bytes[23] = request.flags.bits();
-        self.filled = end;
-        if end == self.buffer.len() {
+        bytes[24..].copy_from_slice(&placement.unwrap_or_default().to_le_bytes());
+        self.filled = if placement.is_some() { end } else { end - 2 };
+        if self.filled + REQUEST_BYTES > self.buffer.len() {
             self.hash_buffer();
             self.meter.pulse();
         }

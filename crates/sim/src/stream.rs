@@ -131,7 +131,7 @@ keys! {
 impl StreamKeys {
     /// The placement identifier of its requests, if it has one.
     #[inline]
-    pub(crate) fn identifier(&self) -> Option<u16> {
+    pub fn identifier(&self) -> Option<u16> {
         u16::try_from(self.placement).ok().filter(|_| self.placement != NO_PLACEMENT)
     }
 }

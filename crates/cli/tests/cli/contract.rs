@@ -202,7 +202,16 @@ fn hashes_are_those_of_the_settings_and_of_the_requests() {
         bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
     };
     assert_eq!(object["provenance"]["device_sha256"], hex(&device));
-    assert_eq!(object["provenance"]["workload_sha256"], hex(&Sha256::digest(requests)));
+    assert_eq!(object["provenance"]["workload_sha256"], hex(&Sha256::digest(&requests)));
+    let placed = run(&folder, &["t.txt", "--set", "stream.placement=300"]);
+    let mut with_identifiers = Vec::new();
+    for request in requests.as_chunks::<24>().0 {
+        with_identifiers.extend(&request[..22]);
+        with_identifiers.extend([request[22] + 128, request[23]]);
+        with_identifiers.extend(300u16.to_le_bytes());
+    }
+    let hash = hex(&Sha256::digest(with_identifiers));
+    assert_eq!(placed["provenance"]["workload_sha256"], hash);
 }
 
 #[test]
