@@ -59,9 +59,10 @@ pub(super) enum Off {
 }
 
 /// Keys that do nothing where another one is off, and that one: the cells tell either both or none.
-pub(super) const COMPANIONS: [(&str, &str); 2] = [
+pub(super) const COMPANIONS: [(&str, &str); 3] = [
     ("nand.read_early_us", "nand.read_early_percent"),
     ("firmware.stall_us", "firmware.stall_units"),
+    ("firmware.stall_holds", "firmware.stall_units"),
 ];
 
 const fn declared(
@@ -110,8 +111,10 @@ pub(super) const DECLARED: &[Declared] = &[
     declared("nand.read_early_us", ("1", "60"), Told::Reads, 1.0),
     mechanism("firmware.write_tail_ns", ("10", "20000"), Told::Writes, Off::Low),
     mechanism("buffer.release_us", ("10", "20000"), Told::Buffered, Off::Low),
+    mechanism("buffer.release_bytes", ("131072", "8388608"), Told::Buffered, Off::Low),
     mechanism("firmware.stall_units", ("1000", "1000000"), Told::Writes, Off::High),
     declared("firmware.stall_us", ("20", "5000"), Told::Writes, 1.0),
+    declared("firmware.stall_holds", ("writes", "programs"), Told::Writes, 0.0),
     declared("gc.soft_free_blocks", ("2", "64"), Told::Paced, 0.5),
     mechanism("gc.soft_zone_blocks", ("1", "32"), Told::Paced, Off::Low),
     declared("ftl.over_provisioning_percent", ("2", "200"), Told::Amplification, 0.5),

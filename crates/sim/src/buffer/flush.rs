@@ -279,7 +279,11 @@ impl Buffer {
     #[inline]
     pub(crate) fn hold_line(&mut self, line: LineId, group: u32, now: Time) -> Option<Time> {
         let release = self.release.as_mut()?;
-        let state = &self.lines[line];
-        if state.is_dirty() || state.is_flushing() { None } else { release.hold(group, now) }
+        let (state, freeing) = (&self.lines[line], self.lines.freeing());
+        if state.is_dirty() || state.is_flushing() {
+            release.all_are_free(freeing);
+            return None;
+        }
+        release.hold(group, freeing, now)
     }
 }

@@ -191,6 +191,13 @@ keys! {
             source: "assumed: a line is free when its program is over",
             flip: "90000", with: &["map.store=resident", "buffer.bytes=65536"],
         },
+        /// Bytes of lines that programs free which become usable together, when so many are free
+        /// or no program is under way that frees more. 0: each line by itself.
+        release_bytes: u64 = 0 => {
+            kind: Kind::count("bytes", 0, 1 << 44),
+            source: "assumed: a line is free when its program is over",
+            flip: "32768", with: &["map.store=resident", "buffer.bytes=65536"],
+        },
         /// With `eviction` "ahead": how many of the oldest queued requests the rule looks at.
         ahead_requests: u64 = 32 => {
             kind: Kind::count("requests", 1, 1 << 32),

@@ -9,12 +9,14 @@ use flashyard_core::units::Span;
 use flashyard_core::{choice, keys};
 
 choice! {
-    /// Which requests a stall of the firmware holds.
+    /// What a stall of the firmware holds.
     pub enum Stalled {
         /// Writes.
         Writes = "writes",
         /// All requests.
         All = "all",
+        /// No request: no die begins a program, of whatever data.
+        Programs = "programs",
     }
 }
 
@@ -102,13 +104,16 @@ keys! {
             flip: "5", with: &["firmware.cores=1", "firmware.stall_us=20000"],
         },
         /// With `stall_units`: time of a stall, from when a core is done with the write that brings
-        /// it about. Requests that it holds take no core before its end.
+        /// it about. Requests that it holds take no core before its end; programs that it holds do
+        /// not begin before.
         stall_us: Span = Span::from_us(1_000) => {
             kind: Kind::micros(1, 4_000_000_000),
             source: "assumed",
             flip: "20000", with: &["firmware.cores=1", "firmware.stall_units=5"],
         },
-        /// With `stall_units`: which requests a stall holds.
+        /// With `stall_units`: what a stall holds. "programs": writes are taken as long as there is
+        /// room in the write buffer, and what is under way on dies goes on, as where all dies erase
+        /// their next block at once.
         stall_holds: Stalled = Stalled::Writes => {
             kind: Kind::Choice(Stalled::WORDS),
             source: "assumed: reads need no room in tables",
@@ -118,6 +123,11 @@ keys! {
 }
 
 impl FirmwareKeys {
+    /// Whether no die begins a program while the firmware stalls.
+    pub(crate) fn stalls_programs(&self) -> bool {
+        self.stall_units > 0 && self.stall_holds == Stalled::Programs
+    }
+
     /// Mean of the exponential tail of the time of a request.
     pub(crate) const fn tail_ns(&self, op: RequestOp) -> u64 {
         match op {

@@ -52,6 +52,7 @@ impl Device {
         let Some(set) = next else { return false };
         let op = self.sets.stage(set).op();
         if (matches!(accepts, Accepts::Reads) && op != Op::Read)
+            || (!self.short_road && op == Op::Program && self.host.holds_programs(self.now))
             || (self.flash.limits_power() && !self.has_power(die, op))
         {
             return false;

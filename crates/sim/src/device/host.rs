@@ -46,6 +46,7 @@ impl Device {
                 Timer::Search(plane) => self.let_ftl(|ftl, lent| ftl.search_over(plane, lent)),
                 Timer::Sought(set) => self.open(set),
                 Timer::Suspendable(die) => self.suspendable(die),
+                Timer::Programs => self.queues.stir_all(),
             }
             self.wake_due();
         }

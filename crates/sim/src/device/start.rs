@@ -26,8 +26,8 @@ impl Device {
         let collects = Collects::of(stage.purpose(false));
         self.flash.take(die, set, (op, collects, slc), self.now);
         if self.short_road {
-            let (busy, ordered) = (self.flash.busy(die, self.now), self.flash.gate().is_some());
-            self.sets.track_mut(set).taken(busy, ordered, self.now);
+            let (busy, idle) = (self.flash.busy(die, self.now), self.flash.idle());
+            self.sets.track_mut(set).taken(busy, idle, self.now);
         } else {
             self.take_power(die, op);
             self.ledger().enter(set, Mode::Running);

@@ -18,6 +18,7 @@ mod timing;
 
 use crate::config::{Precision, Settings};
 use crate::handle::SetId;
+use crate::sets::charge::Idle;
 use crate::sets::track::{DIE_ACCOUNTS, DIE_POWER};
 use crate::sets::{Collects, Operation, Place, STAGE_KINDS, Stage};
 use bus::Bus;
@@ -123,6 +124,8 @@ pub(crate) struct Flash {
     notes_transfers: bool,
     /// Whether anybody asks what channels have begun to carry.
     is_followed: bool,
+    /// Why dies may do nothing though commands wait for them, where they may.
+    idle: Option<Idle>,
     transfers: VecDeque<Transfer>,
 }
 
@@ -151,6 +154,8 @@ impl Flash {
             }
         }
         let is_followed = suspends || bus.is_some();
+        let ordered = bus.as_ref().is_some_and(|bus| bus.gate().is_some()).then_some(Idle::Ordered);
+        let stalled = settings.keys.firmware.stalls_programs().then_some(Idle::Stalled);
         let (retry, early) = (Retry::new(settings), Early::new(settings));
         let reads_vary = timing.part_bytes > 0 || retry.is_some() || early.is_some();
         Self {
@@ -180,6 +185,7 @@ impl Flash {
             asked: Vec::new(),
             notes_transfers: false,
             is_followed,
+            idle: ordered.or(stalled),
             transfers: VecDeque::new(),
         }
     }
@@ -212,6 +218,12 @@ impl Flash {
     pub(crate) fn has_news(&self) -> bool {
         let known = || self.granted.is_empty() && self.transfers.is_empty() && self.bus.is_none();
         self.is_followed && !known()
+    }
+
+    /// Why a die may do nothing though commands wait for it, where that happens.
+    #[inline]
+    pub(crate) const fn idle(&self) -> Option<Idle> {
+        self.idle
     }
 
     /// Whether operations may be suspended.

@@ -49,6 +49,16 @@ impl Firmware {
         self.stalls.as_ref()?.held_until(request.request.op, at)
     }
 
+    /// Whether no die begins a program at an instant.
+    pub(super) fn holds_programs(&self, now: Time) -> bool {
+        self.stalls.as_ref().is_some_and(|stalls| stalls.holds_programs(now))
+    }
+
+    /// The end of a stall of programs that has come about since the last look.
+    pub(super) fn new_end(&mut self) -> Option<Time> {
+        self.stalls.as_mut()?.new_end()
+    }
+
     /// A request is held until an instant.
     pub(super) fn hold(&mut self, handle: RequestId, now: Time) {
         self.stalls.as_mut().expect("a stall holds it").hold(handle, now);

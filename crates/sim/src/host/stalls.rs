@@ -1,9 +1,9 @@
-//! Stalls of the firmware: each time that so many units have been written, requests wait.
+//! Stalls of the firmware: each time that so many units have been written, requests or programs wait.
 //!
 //! They stand for work on tables that does not show in any request: the map is written to flash, a
 //! log of it is closed. A stall begins when a core is done with the write that brings the count to
 //! `firmware.stall_units`. What it holds takes no core before its end, in the order in which it
-//! came. So at a rate of r units a second the firmware stalls for r x `stall_us` / `stall_units` of
+//! came; or no die begins a program meanwhile. So at a rate of r units a second the firmware stalls for r x `stall_us` / `stall_units` of
 //! the time, until that is all of it.
 
 use super::request::Pending;
@@ -20,8 +20,11 @@ pub(super) struct Stalls {
     holds: Stalled,
     /// Units of writes since the last one.
     units: u64,
-    /// When the last one ends.
+    /// When the last one, or several in a row, began, and when it ends.
+    from: Time,
     until: Time,
+    /// Whether that is yet to be told to those who begin programs.
+    untold: bool,
     /// Since when requests have been held, by handle.
     since: Vec<Option<Time>>,
 }
@@ -30,7 +33,8 @@ impl Stalls {
     /// Those that the keys ask for, if any.
     pub(super) fn new(keys: &FirmwareKeys) -> Option<Box<Self>> {
         let (every, span, holds) = (keys.stall_units, keys.stall_us, keys.stall_holds);
-        let stalls = Self { every, span, holds, units: 0, until: Time::ZERO, since: Vec::new() };
+        let (from, until, since) = (Time::ZERO, Time::ZERO, Vec::new());
+        let stalls = Self { every, span, holds, units: 0, from, until, untold: false, since };
         (every > 0).then(|| Box::new(stalls))
     }
 
@@ -41,8 +45,22 @@ impl Stalls {
 
     /// Until when a request of a kind is held that would take a core at an instant, if it is.
     pub(super) fn held_until(&self, op: RequestOp, at: Time) -> Option<Time> {
-        let holds = self.holds == Stalled::All || op == RequestOp::Write;
+        let holds = match self.holds {
+            Stalled::All => true,
+            Stalled::Writes => op == RequestOp::Write,
+            Stalled::Programs => false,
+        };
         (holds && at < self.until).then_some(self.until)
+    }
+
+    /// Whether no die begins a program at an instant.
+    pub(super) fn holds_programs(&self, now: Time) -> bool {
+        self.holds == Stalled::Programs && self.from <= now && now < self.until
+    }
+
+    /// The end of a stall of programs that has come about since the last look.
+    pub(super) fn new_end(&mut self) -> Option<Time> {
+        (std::mem::take(&mut self.untold) && self.holds == Stalled::Programs).then_some(self.until)
     }
 
     /// A request is held from now on, if it is not already.
@@ -66,7 +84,11 @@ impl Stalls {
             self.units += u64::from(request.pages);
             if self.units >= self.every {
                 self.units %= self.every;
+                if self.until < over {
+                    self.from = over;
+                }
                 self.until = self.until.max(over) + self.span;
+                self.untold = true;
             }
         }
         self.since.get_mut(handle.index()).and_then(Option::take).unwrap_or(now)

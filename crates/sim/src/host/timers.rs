@@ -33,6 +33,8 @@ pub(crate) enum Timer {
     Sought(SetId),
     /// The rate limit of this stream lets a request be fetched.
     Credit(u32),
+    /// Dies may begin programs again.
+    Programs,
     /// The thread of a stream has submitted a request.
     Submitted(RequestId),
     /// It has reaped the answer of one.

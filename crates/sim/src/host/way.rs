@@ -113,7 +113,16 @@ impl Host {
     #[inline]
     fn serve(&mut self, handle: RequestId, at: Time) -> Option<Time> {
         let firmware = self.firmware.as_mut()?;
-        Some(firmware.serve(handle, &self.requests[handle], at))
+        let over = firmware.serve(handle, &self.requests[handle], at);
+        if let Some(end) = firmware.new_end() {
+            self.timers.set(end, Timer::Programs);
+        }
+        Some(over)
+    }
+
+    /// Whether no die begins a program now.
+    pub(crate) fn holds_programs(&self, now: Time) -> bool {
+        self.firmware.as_ref().is_some_and(|firmware| firmware.holds_programs(now))
     }
 
     /// A request has come over the link. Returns whether a core takes time for it, or a stall of

@@ -172,8 +172,8 @@ impl Ledger<'_> {
         match self.sets[set].mode() {
             Mode::Queued | Mode::Suspended => {
                 let busy = self.flash.busy(self.sets.die(set), self.now);
-                let ordered = self.flash.gate().is_some();
-                self.sets.track_mut(set).charge_queued(busy, elapsed, ordered);
+                let idle = self.flash.idle();
+                self.sets.track_mut(set).charge_queued(busy, elapsed, idle);
             }
             Mode::Running => {
                 let operation = *self.operation_of(set);
@@ -278,8 +278,7 @@ impl Ledger<'_> {
         match self.sets[set].mode() {
             Mode::Queued | Mode::Suspended => {
                 let busy = self.flash.busy(self.sets.die(set), self.now);
-                let ordered = self.flash.gate().is_some();
-                self.sets.track(set).spent_queued(busy, elapsed, ordered)
+                self.sets.track(set).spent_queued(busy, elapsed, self.flash.idle())
             }
             Mode::Running => {
                 let ran = self.running_time(set, self.operation_of(set));

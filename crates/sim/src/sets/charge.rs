@@ -39,6 +39,25 @@ pub(crate) struct Ran {
     pub(crate) collects: Collects,
 }
 
+/// Why a die does nothing though commands wait for it, on a device where that happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Idle {
+    /// It obeys the order of the channel.
+    Ordered,
+    /// The firmware stalls, and no die begins a program.
+    Stalled,
+}
+
+impl Idle {
+    /// What that time is charged to.
+    const fn account(self) -> usize {
+        match self {
+            Self::Ordered => BUS,
+            Self::Stalled => FIRMWARE,
+        }
+    }
+}
+
 /// What time is charged to.
 impl Track {
     /// Charges a segment of a mode that needs no look at anything else, if it is one.
@@ -54,14 +73,19 @@ impl Track {
 
     /// The die takes the command that waited for it; its running totals are `busy` now.
     #[inline]
-    pub(crate) fn taken(&mut self, busy: [u64; DIE_ACCOUNTS], ordered: bool, now: Time) {
-        self.charge_queued(busy, now.since(self.since).as_ns(), ordered);
+    pub(crate) fn taken(&mut self, busy: [u64; DIE_ACCOUNTS], idle: Option<Idle>, now: Time) {
+        self.charge_queued(busy, now.since(self.since).as_ns(), idle);
         self.since = now;
     }
 
     /// A command waited in the queue of its die for `elapsed`, whose running totals are `busy` now.
     #[inline]
-    pub(crate) fn charge_queued(&mut self, busy: [u64; DIE_ACCOUNTS], elapsed: u64, ordered: bool) {
+    pub(crate) fn charge_queued(
+        &mut self,
+        busy: [u64; DIE_ACCOUNTS],
+        elapsed: u64,
+        idle: Option<Idle>,
+    ) {
         let mut sum = 0;
         for (account, busy) in busy.into_iter().enumerate() {
             let ns = busy - self.base[DIE + account];
@@ -71,10 +95,9 @@ impl Track {
         }
         let rest = elapsed - sum;
         if rest > 0 {
-            assert!(ordered, "an account lost time");
-            // A die that did nothing obeyed the order of the channel.
-            self.spent[BUS] += rest;
-            self.parts.add(Part::Bus, rest);
+            let account = idle.expect("an account lost time").account();
+            self.spent[account] += rest;
+            self.parts.add(PART_OF[account], rest);
         }
     }
 
@@ -136,14 +159,14 @@ impl Track {
         &self,
         busy: [u64; DIE_ACCOUNTS],
         elapsed: u64,
-        ordered: bool,
+        idle: Option<Idle>,
     ) -> [u64; ACCOUNTS] {
         let mut spent = [0; ACCOUNTS];
         for (place, now) in busy.into_iter().enumerate() {
             spent[DIE + place] = now - self.base[DIE + place];
         }
-        if ordered {
-            spent[BUS] += elapsed - spent.iter().sum::<u64>();
+        if let Some(idle) = idle {
+            spent[idle.account()] += elapsed - spent.iter().sum::<u64>();
         }
         spent
     }

@@ -49,6 +49,12 @@ pub(super) fn check(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
              before it have left; set nand.cache_read = false"
         ));
     }
+    if keys.firmware.stalls_programs() && policy.gates_dispatch() {
+        fail(format!(
+            "firmware.stall_holds: the bus policy {why}, and programs that wait for the end of a \
+             stall would hold up reads; set firmware.stall_holds = \"writes\""
+        ));
+    }
     let limits_power = keys.energy.budget_mw > 0 || keys.energy.max_active_dies > 0;
     if limits_power && policy.gates_dispatch() {
         fail(format!(

@@ -244,12 +244,27 @@ fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl Fn
                 .to_string(),
         );
     }
-    if by_pages && !buffer.release_us.is_zero() {
+    let releases =
+        [("release_us", buffer.release_us.as_ns()), ("release_bytes", buffer.release_bytes)];
+    for (name, _) in releases.into_iter().filter(|(_, value)| by_pages && *value > 0) {
+        fail(format!(
+            "buffer.{name}: this host.policy flushes the buffer and counts its free lines; set \
+             buffer.{name} = 0"
+        ));
+    }
+    if releases.iter().all(|(_, value)| *value > 0) {
         fail(
-            "buffer.release_us: this host.policy flushes the buffer and counts its free lines; set \
-             buffer.release_us = 0"
+            "buffer.release_bytes: lines become usable one after another with \
+             buffer.release_us, or together; set one of them to 0"
                 .to_string(),
         );
+    }
+    if buffer.bytes > 0 && buffer.release_bytes > buffer.bytes {
+        fail(format!(
+            "buffer.release_bytes: {} bytes are never free together in a buffer of {}; set \
+             buffer.release_bytes = 0 or raise buffer.bytes",
+            buffer.release_bytes, buffer.bytes
+        ));
     }
     if (dispatch_width > 0 || dispatch_ns > 0) && by_pages {
         fail(

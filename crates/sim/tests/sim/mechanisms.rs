@@ -6,11 +6,14 @@
 use crate::common::phases::{Bench, latency, pacing, sixteen_dies as device, stream};
 use crate::common::statistics::{check_mean, poisson};
 use crate::common::{
-    Random, buffered, read, record, request, restored, saved, settings, try_settings, write,
+    Random, buffered, read, record, request, restored, saved, seeds, settings, try_record,
+    try_settings, write,
 };
+use crate::generators::devices::{Family, case};
 use flashyard_core::request::{Request, RequestOp};
-use flashyard_core::units::Time;
-use flashyard_sim::config::Settings;
+use flashyard_core::units::{Span, Time};
+use flashyard_sim::config::{Settings, Stalled};
+use flashyard_sim::device::SimError;
 use flashyard_sim::metrics::parts::Part;
 use flashyard_sim::observe::RequestDone;
 use flashyard_sim::stream::Pacing;
@@ -300,6 +303,73 @@ fn the_firmware_stalls_for_its_share_of_the_time() {
     }
 }
 
+/// A stall of programs holds those that would begin in it, as from a line that is simulated on its
+/// own, and no read.
+#[test]
+fn a_stall_of_programs_holds_no_read() {
+    let (gap, program, stall) = (1_500_000, 1_000_000, 5_000_000);
+    let settings = device(&[
+        "firmware.cores=1",
+        "firmware.write_ns=1000",
+        "firmware.stall_units=10",
+        "firmware.stall_us=5000",
+        "firmware.stall_holds=programs",
+        "policy.command=rcf",
+    ]);
+    let requests: Vec<_> = (0..600)
+        .flat_map(|number| {
+            let read = read(0, 16 + number % 16).at(Time::from_ns(gap * number + 700_000));
+            [write(0, number % 16).at(Time::from_ns(gap * number)), read]
+        })
+        .collect();
+    let done = record(&settings, &[], &requests).1.requests;
+    let (mut from, mut until, mut held, mut passed) = (0, 0, 0, 0);
+    for (number, pair) in (1..).zip(done.as_chunks::<2>().0) {
+        let [arrival, read] = [&pair[0], &pair[1]].map(|done| done.request.arrival.as_ns());
+        let over = arrival + 1_000;
+        if number % 10 == 0 {
+            (from, until) = (over, over + stall);
+        }
+        let begins = if from <= over && over < until { until } else { over };
+        held += u64::from(begins > over);
+        assert_eq!(latency(&pair[0]), begins + program - arrival, "write {number}");
+        // A read may have its die meanwhile.
+        let parts = [Part::Firmware, Part::DieRead].map(|part| pair[0].parts.get(part));
+        assert_eq!(parts[0] + parts[1], begins - arrival, "write {number}");
+        assert!(parts[1] == 0 || parts[1] == R, "{parts:?}");
+        if from < read && read + R < until {
+            passed += 1;
+            assert_eq!(latency(&pair[1]), R, "read {number}");
+        }
+    }
+    // The stall of the last write holds that one alone.
+    assert_eq!((held, passed), (4 * 60 - 3, 3 * 60 - 2));
+}
+
+/// Random devices keep every rule of the checker where programs are held now and then.
+#[test]
+fn random_devices_with_stalls_of_programs_keep_every_rule() {
+    let mut held = 0;
+    for seed in seeds(15_100..15_220) {
+        let (settings, requests) = case(Family::Any, seed);
+        let mut keys = settings.keys;
+        keys.firmware.cores = keys.firmware.cores.max(1);
+        keys.firmware.stall_units = 1 + seed % 9;
+        keys.firmware.stall_us = Span::from_us(50 << (seed % 7));
+        keys.firmware.stall_holds = Stalled::Programs;
+        let Ok(settings) = Settings::new(keys) else { continue };
+        let result = try_record(&settings, &[], &requests);
+        if let Err(SimError::WornOut { .. }) = result {
+            continue;
+        }
+        let (_, run) = result.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        assert_eq!(run.requests.len(), requests.len(), "seed {seed}: one answer a request");
+        let is_held = |done: &&RequestDone| done.parts.get(Part::Firmware) > 100_000;
+        held += run.requests.iter().filter(is_held).count();
+    }
+    assert!(held > 200, "{held} requests waited for a stall");
+}
+
 /// At saturation with fewer writes outstanding than a program has units, lines that are free at
 /// once let some writes pass and others wait for a whole program; lines that become usable over the
 /// time of a program let all wait equally long, depth / units of a program. The rate is the same.
@@ -313,8 +383,10 @@ fn lines_that_become_usable_one_after_another_let_writes_wait_evenly() {
     ];
     let (units, depth, program) = (8, 2, 700_000);
     let requests: Vec<_> = (0..4_000).map(|lpn| write(0, lpn)).collect();
+    // Lines are flushed as soon as they fill a program, whatever is free.
+    let ahead = ["buffer.eviction=watermark", "buffer.high_percent=5", "buffer.low_percent=1"];
     let waits = |release: &str| {
-        let settings = buffered(&[&shape[..], &[release]].concat());
+        let settings = buffered(&[&shape[..], &ahead, &[release]].concat());
         let (done, makespan) = closed(&settings, depth, &requests);
         let mut waits: Vec<_> = done[1_000..3_000].iter().map(latency).collect();
         waits.sort_unstable();
@@ -334,6 +406,18 @@ fn lines_that_become_usable_one_after_another_let_writes_wait_evenly() {
     // A time that is longer than the program's is what limits the rate.
     let (slowly, _) = waits("buffer.release_us=1400");
     assert_eq!((slowly[0], slowly[1_979]), (2 * mean, 2 * mean));
+    // Lines of k programs that become usable together let as many writes pass, and the ones that
+    // are outstanding then wait for k programs.
+    for programs in [2, 4] {
+        let (together, batch) =
+            waits(&format!("buffer.release_bytes={}", programs * units * 4_096));
+        let waiting = together.iter().filter(|wait| **wait > 0).count() as u64;
+        assert!(waiting.abs_diff(2_000 * depth / (programs * units)) <= depth, "{waiting} wait");
+        assert_eq!((together[0], together[1_999]), (0, programs * program));
+        let sum: u64 = together.iter().sum();
+        assert!((sum as f64 / 2_000.0 / mean as f64 - 1.0).abs() < 0.02, "{sum}");
+        assert!(fast.abs_diff(batch) <= programs * program, "{fast} and {batch}");
+    }
 }
 
 /// Planes that read by themselves are dies: p of them serve p reads in one array time, and each is
@@ -385,5 +469,19 @@ fn mechanisms_without_what_they_need_are_refused() {
     let ros = ["host.policy=ros", "map.store=resident", "buffer.bytes=65536"];
     let why = try_settings(&[&ros[..], &["buffer.release_us=10"]].concat()).unwrap_err();
     assert!(why.contains("buffer.release_us: this host.policy flushes the buffer"), "{why}");
+    let why = try_settings(&[&ros[..], &["buffer.release_bytes=8192"]].concat()).unwrap_err();
+    assert!(why.contains("buffer.release_bytes: this host.policy flushes the buffer"), "{why}");
+    let both = ["buffer.release_us=10", "buffer.release_bytes=8192"];
+    let why = try_settings(&[&["map.store=resident", "buffer.bytes=65536"], &both[..]].concat());
+    assert!(why.unwrap_err().contains("one after another with buffer.release_us, or together"));
+    let more = ["map.store=resident", "buffer.bytes=65536", "buffer.release_bytes=131072"];
+    let why = try_settings(&more).unwrap_err();
+    assert!(why.contains("131072 bytes are never free together in a buffer of 65536"), "{why}");
     settings(&ros);
+    let ordered = ["bus.precision=requests", "channel.arbitration=sequential"];
+    let stalled = ["firmware.cores=1", "firmware.stall_units=3"];
+    let ordered = [&ordered[..], &stalled].concat();
+    let why = try_settings(&[&ordered[..], &["firmware.stall_holds=programs"]].concat());
+    assert!(why.unwrap_err().contains("firmware.stall_holds: the bus policy"));
+    settings(&ordered);
 }

@@ -100,6 +100,15 @@ pub(super) struct Bus {
 }
 
 impl Bus {
+    /// See [`Flash::gate`].
+    #[inline]
+    pub(super) fn gate(&self) -> Option<u32> {
+        match &self.engine {
+            Engine::Pick(pick) => pick.gate(),
+            Engine::Loops(_) => None,
+        }
+    }
+
     /// The idle buses of a device whose settings ask for bus requests.
     pub(super) fn new(settings: &Settings) -> Option<Box<Self>> {
         let keys: &BusKeys = &settings.keys.bus;
@@ -240,10 +249,7 @@ impl Flash {
     /// holds: those of a channel, or all.
     #[inline]
     pub(crate) fn gate(&self) -> Option<u32> {
-        match &self.bus.as_ref()?.engine {
-            Engine::Pick(pick) => pick.gate(),
-            Engine::Loops(_) => None,
-        }
+        self.bus.as_ref()?.gate()
     }
 
     /// A command waits for a die from now on: a scheduler that takes time takes it in. It moves so
