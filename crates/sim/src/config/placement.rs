@@ -1,6 +1,6 @@
 //! The section `[placement]`: which data share blocks.
 
-use flashyard_core::key::Kind;
+use flashyard_core::key::{ByteList, Kind};
 use flashyard_core::{choice, keys};
 
 choice! {
@@ -33,5 +33,43 @@ keys! {
             source: "NVM Express TP4146: initially or persistently isolated reclaim unit handles",
             flip: "persistent", with: &["@full", "placement.handles=2", "@streams"],
         },
+        /// The handle of each placement identifier: identifier i goes to the handle map[i], and one
+        /// behind the end of the list to that of identifier 0, as one that a namespace does not
+        /// have. Without a list identifiers go to handles in turn: i modulo `placement.handles`.
+        map: ByteList = ByteList::EMPTY => {
+            kind: Kind::List { unit: "handle", count: ByteList::MOST, max: 127 },
+            source: "NVM Express TP4146: a namespace has a list of the handles of its identifiers, \
+                     128 at most; assumed: none",
+            flip: "[0, 0]", with: &["@full", "placement.handles=2", "@streams"],
+        },
+    }
+}
+
+impl PlacementKeys {
+    /// The handle of a placement identifier, or of the number of a stream that stands for one.
+    #[inline]
+    pub fn handle_of(&self, place: u16) -> u8 {
+        let map = self.map.numbers();
+        let Some(&first) = map.first() else {
+            let [low, ..] = (u64::from(place) % self.handles).to_le_bytes();
+            return low;
+        };
+        map.get(usize::from(place)).copied().unwrap_or(first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_go_to_handles_in_turn_or_as_the_map_says() {
+        let found = |keys: PlacementKeys| {
+            [0, 1, 2, 3, 255, 256, 257, u16::MAX].map(|place| keys.handle_of(place))
+        };
+        let plain = PlacementKeys { handles: 3, ..PlacementKeys::default() };
+        assert_eq!(found(plain), [0, 1, 2, 0, 0, 1, 2, 0]);
+        let map = ByteList::EMPTY.with(2).and_then(|map| map.with(0)?.with(1)).expect("room");
+        assert_eq!(found(PlacementKeys { map, ..plain }), [2, 0, 1, 2, 2, 2, 2, 2]);
     }
 }

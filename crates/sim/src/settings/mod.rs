@@ -186,6 +186,20 @@ fn check_frontier(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
     }
 }
 
+/// Identifiers go to handles that there are.
+fn check_placement_map(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
+    let handles = keys.placement.handles;
+    let map = keys.placement.map;
+    let beyond = map.numbers().iter().position(|handle| u64::from(*handle) >= handles);
+    if let Some(place) = beyond {
+        let handle = map.numbers()[place];
+        fail(format!(
+            "placement.map: identifier {place} goes to handle {handle}, but there are \
+             placement.handles = {handles}, counted from 0"
+        ));
+    }
+}
+
 /// What handles need whose data stay apart for good.
 fn check_placement(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
     if keys.placement.isolation != Isolation::Persistent || keys.placement.handles == 1 {
@@ -225,6 +239,7 @@ fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl Fn
     check_die_depth(keys, fail);
     times::check(keys, geometry, fail);
     slc::check(keys, fail);
+    check_placement_map(keys, fail);
     check_placement(keys, fail);
     power::check(keys, unit_bytes(keys), fail);
     let HostChoice { dispatch_width, dispatch_ns, .. } = keys.host;
