@@ -29,6 +29,6 @@ pub use policies::{
     FyBusCandidate, FyBusPolicy, FyChannel, FyCommand, FyCommandPolicy, FyPlacement,
 };
 pub use types::{
-    FY_NEVER, FY_NO_PLACEMENT, FY_PARTS, FyCompletion, FyCut, FyFigures, FyHostOp, FyHostRequest,
-    FyHow, FyLost, FyOptions, FyStatus, FyZone, FyZoneState,
+    FY_NEVER, FY_NO_PLACEMENT, FY_PARTS, FyCompletion, FyCut, FyFigures, FyHandle, FyHostOp,
+    FyHostRequest, FyHow, FyLost, FyOptions, FyStatus, FyZone, FyZoneState,
 };

@@ -1,7 +1,7 @@
 //! What phases ask of a device.
 
 use super::{Device, RunError, SimError};
-use crate::account::{Account, Figures, PhaseReport, Usage};
+use crate::account::{Account, Figures, HandleStatus, PhaseReport, Usage};
 use crate::host::Host;
 use crate::observe::PhaseBegan;
 use crate::phases;
@@ -150,6 +150,11 @@ impl Device {
     ) -> Result<PhaseReport, RunError<E>> {
         let alone = streams.len() == 1;
         phases::run(self, phase, streams, alone)
+    }
+
+    /// A placement handle, if it has blocks of its own.
+    pub(crate) fn handle(&self, handle: u8) -> Option<HandleStatus> {
+        self.ftl.handle_room(handle).map(|room| self.account.handle(handle, room))
     }
 
     /// What has been done so far, in measured phases.

@@ -58,8 +58,9 @@ pub(crate) struct Copied {
     pub(crate) current: bool,
     /// Whether a job of garbage collection copied it, not a merge.
     pub(crate) of_job: bool,
-    /// Whose data its block held, where data of several handles are kept apart.
-    pub(crate) row: Option<u8>,
+    /// Where data of several handles are kept apart: whose data its block held, and whose open block
+    /// it was copied to.
+    pub(crate) row: Option<(u8, u8)>,
 }
 
 /// A block that has been erased.

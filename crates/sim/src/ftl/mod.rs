@@ -297,6 +297,14 @@ impl Ftl {
         matches!(self.scheme, Scheme::Page(_))
     }
 
+    /// Units that the open blocks of a placement handle can still take; none where there is no such
+    /// handle, or where its data go to blocks that are not its own.
+    pub(crate) fn handle_room(&self, handle: u8) -> Option<u64> {
+        let blocks = self.base.blocks();
+        let own = self.is_page_map() && self.base.slc.is_none() && handle < blocks.handles();
+        own.then(|| blocks.open_room(Frontier::HostData(handle)))
+    }
+
     /// A phase ends, when nothing of the layer's own work may be left over.
     pub(crate) fn end_phase(&mut self, measured: bool) {
         assert!(!self.planes().any(|plane| self.is_busy(plane)), "a block is left half collected");

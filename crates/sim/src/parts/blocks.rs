@@ -73,11 +73,6 @@ pub struct Frontiers {
 }
 
 impl Frontiers {
-    /// The frontier of the host data of a stream of requests.
-    pub const fn of_stream(self, stream: u16) -> u8 {
-        (stream % self.streams as u16).to_le_bytes()[0]
-    }
-
     /// How many open blocks a plane may have.
     pub const fn count(self) -> u32 {
         let maps = if self.maps { 1 + self.copied_maps as u32 } else { 0 };
@@ -332,6 +327,21 @@ impl Blocks {
         apart.then(|| self.frontiers.stream_of(self.tags[block.index()]).unwrap_or(streams))
     }
 
+    /// Whose open block a block of data is or was: that of a stream or, where copies of several
+    /// share one, the number of streams.
+    pub fn filled_by(&self, block: BlockId) -> u8 {
+        let Frontiers { streams, .. } = self.frontiers;
+        match self.tags[block.index()] {
+            tag if tag < u16::from(streams) => tag.to_le_bytes()[0],
+            tag => self.frontiers.stream_of(tag).unwrap_or(streams),
+        }
+    }
+
+    /// Placement handles.
+    pub const fn handles(&self) -> u8 {
+        self.frontiers.streams
+    }
+
     /// How often each block has been erased.
     pub fn erase_counts(&self) -> &[u32] {
         &self.erases
@@ -515,6 +525,15 @@ impl Blocks {
         });
         let left: u64 = open.map(|open| units - u64::from(open.next)).sum();
         u64::from(self.free_blocks(plane)) * units + left
+    }
+
+    /// Units that the open blocks of a frontier can still take, one of each plane; a plane where
+    /// none is open opens a whole one with the next unit.
+    pub fn open_room(&self, frontier: Frontier) -> u64 {
+        let units = self.geometry.units_per_block();
+        let planes = (0..self.geometry.all_planes()).map(PlaneId::new);
+        let open = planes.map(|plane| self.open[self.slot(plane, frontier)]);
+        open.map(|open| u64::from(units - open.next)).sum()
     }
 
     fn slot(&self, plane: PlaneId, frontier: Frontier) -> usize {

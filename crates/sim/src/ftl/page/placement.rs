@@ -74,7 +74,7 @@ impl Placement for PageFtl {
         if let Some(pacing) = self.pacing.as_mut().filter(|_| !folds) {
             pacing.paid(plane);
         }
-        let row = lent.base.map.blocks.placed_in(lent.base.geometry.block_of(from));
+        let row = lent.base.rows_of_copy(from, to);
         lent.todo.push(Todo::Copied(set, Copied { lpn, from, to, current, of_job: true, row }));
         if let Some(lpn) = lpn.filter(|_| current && lent.base.has_cache()) {
             let cached = self.entry_moved(lent.base, plane, lpn, lent.sets);
