@@ -13,6 +13,25 @@ choice! {
     }
 }
 
+choice! {
+    /// What is opened, collected and erased as one: a reclaim unit.
+    pub enum ReclaimUnit {
+        /// A block of a plane, or one of each plane of a die with `ftl.frontier = "die"`.
+        Block = "block",
+        /// One block of each plane of the device.
+        Superblock = "superblock",
+    }
+}
+
+/// What a key of superblocks needs to change anything.
+const SUPERBLOCKS: &[&str] = &[
+    "@full",
+    "geometry.channels=2",
+    "state.initial=fresh",
+    "ftl.allocation=dynamic",
+    "map.store=resident",
+];
+
 keys! {
     /// Keys of `[placement]`: flexible data placement (FDP, NVM Express TP4146). Writes of one
     /// handle share blocks, those of different handles never do.
@@ -42,10 +61,24 @@ keys! {
                      128 at most; assumed: none",
             flip: "[0, 0]", with: &["@full", "placement.handles=2", "@streams"],
         },
+        /// What is opened for a handle, collected and erased as one: a block of a plane ("block"),
+        /// or the blocks of one number of all planes of the device ("superblock"), which are filled
+        /// in turn.
+        unit: ReclaimUnit = ReclaimUnit::Block => {
+            kind: Kind::Choice(ReclaimUnit::WORDS),
+            source: "assumed; NVM Express TP4146 leaves the reclaim unit to the drive, and emulators \
+                     have superblocks over all dies (FEMU)",
+            flip: "superblock", with: SUPERBLOCKS,
+        },
     }
 }
 
 impl PlacementKeys {
+    /// Whether copies stay with their handle. A single handle shares its blocks with nobody.
+    pub(crate) fn isolates(&self) -> bool {
+        self.isolation == Isolation::Persistent && self.handles > 1
+    }
+
     /// The handle of a placement identifier, or of the number of a stream that stands for one.
     #[inline]
     pub fn handle_of(&self, place: u16) -> u8 {

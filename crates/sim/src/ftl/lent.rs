@@ -150,6 +150,15 @@ impl Lent<'_> {
     }
 }
 
+/// How the data of a write came to be programmed, which says to which placement handle they go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wrote {
+    /// A request has this placement identifier.
+    Identified(u16),
+    /// The write buffer flushes lines of a handle.
+    Flushed(u8),
+}
+
 /// Why a program breaks a rule of NAND.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NandRule {

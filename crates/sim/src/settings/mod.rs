@@ -10,13 +10,14 @@ mod power;
 mod raw;
 mod requests;
 mod slc;
+mod superblock;
 mod times;
 pub(crate) mod zns;
 
 use crate::config::{
-    Allocation, BufferKeys, ConfigError, DeviceKeys, Eviction, GcStart, HostChoice, Isolation,
-    MapKeys, MapReserve, MapStore, MultiPlane, Precision, Problem, Settings, SlotsScope,
-    operation_mw, units_of_plane,
+    Allocation, BufferKeys, ConfigError, DeviceKeys, Eviction, GcStart, HostChoice, MapKeys,
+    MapReserve, MapStore, MultiPlane, Precision, Problem, Settings, SlotsScope, operation_mw,
+    units_of_plane,
 };
 use crate::initial;
 use crate::parts::blocks::Frontiers;
@@ -202,7 +203,7 @@ fn check_placement_map(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
 
 /// What handles need whose data stay apart for good.
 fn check_placement(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
-    if keys.placement.isolation != Isolation::Persistent || keys.placement.handles == 1 {
+    if !keys.placement.isolates() {
         return;
     }
     if keys.ftl.generations != 1 {
@@ -241,6 +242,7 @@ fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl Fn
     slc::check(keys, fail);
     check_placement_map(keys, fail);
     check_placement(keys, fail);
+    superblock::check(keys, geometry.all_planes(), fail);
     power::check(keys, unit_bytes(keys), fail);
     let HostChoice { dispatch_width, dispatch_ns, .. } = keys.host;
     let by_pages = HostRule::of(keys).by_pages();
@@ -333,8 +335,7 @@ fn check_buffer(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
 /// Which open blocks the planes have.
 fn frontiers(keys: &DeviceKeys) -> Frontiers {
     let small = |count: u64| u8::try_from(count).expect("the key's range fits 8 bits");
-    // A single handle shares its blocks with nobody.
-    let isolated = keys.placement.isolation == Isolation::Persistent && keys.placement.handles > 1;
+    let isolated = keys.placement.isolates();
     let copied = if isolated { keys.placement.handles } else { keys.ftl.generations };
     Frontiers {
         streams: small(keys.placement.handles),
