@@ -446,7 +446,10 @@ impl Session {
     /// disk.
     pub fn handle(&self, handle: u8) -> Option<HandleStatus> {
         match &self.kind {
-            Kind::Flash(device, _) => device.handle(handle),
+            Kind::Flash(device, _) => {
+                let room = device.handle_room(handle)?;
+                Some(device.account().handle(handle, room))
+            }
             Kind::Disk(..) => None,
         }
     }

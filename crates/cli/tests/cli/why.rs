@@ -470,8 +470,8 @@ fn each_stream_is_explained_by_itself() {
     assert!(alone.stderr.contains("the workload has one stream"), "{alone:?}");
 }
 
-/// Where copies of handles went: those of the report of the same run, in bytes and in words; nothing
-/// where there is one handle.
+/// Where copies of handles went: those of the report of the same run, in bytes and in words;
+/// nothing where there is one handle.
 #[test]
 fn copies_of_handles_are_told_by_the_units_that_they_went_to() {
     const STREAMS: &str = "[[stream]]\nname = \"a\"\npattern = { requests = 12000, read_percent = 0 }\n\

@@ -1,6 +1,5 @@
 //! What the data of each placement handle cost: where a device keeps several apart.
 
-use super::Account;
 use crate::metrics::series::{OfHandle, Series};
 use crate::saved::saved;
 use flashyard_core::request::SECTOR_BYTES;
@@ -129,7 +128,7 @@ impl Placed {
     }
 
     /// Host, media and erased bytes of a handle, with so many bytes of a unit and of a block.
-    fn bytes_of(&self, handle: u8, unit: u64, block: u64) -> [u64; 3] {
+    pub(super) fn bytes_of(&self, handle: u8, unit: u64, block: u64) -> [u64; 3] {
         let sums = self.rows[usize::from(handle)];
         let host = sums.host_sectors * u64::from(SECTOR_BYTES);
         [host, (sums.programmed + sums.copied) * unit, sums.erased * block]
@@ -164,29 +163,5 @@ impl Placed {
             }
         });
         rows.filter(|row| row.handle.is_some() || row.media_bytes + row.erased_bytes > 0).collect()
-    }
-}
-
-impl Account {
-    /// A handle that there is, whose open blocks can still take so many units.
-    pub(crate) fn handle(&self, handle: u8, room: u64) -> HandleStatus {
-        let geometry = &self.config.geometry;
-        let unit = u64::from(geometry.unit_bytes());
-        let block = unit * u64::from(geometry.units_per_block());
-        let [host_bytes, media_bytes, erased_bytes] = match &self.totals.placed {
-            Some(placed) => placed.bytes_of(handle, unit, block),
-            None => {
-                let all = self.figures();
-                let media = u64::try_from(all.programmed_bytes).unwrap_or(u64::MAX);
-                [all.written_bytes, media, all.erased_blocks * block]
-            }
-        };
-        HandleStatus {
-            available_bytes: room * unit,
-            unit_bytes: block * u64::from(geometry.all_planes()),
-            host_bytes,
-            media_bytes,
-            erased_bytes,
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! What phases ask of a device.
 
 use super::{Device, RunError, SimError};
-use crate::account::{Account, Figures, HandleStatus, PhaseReport, Usage};
+use crate::account::{Account, Figures, PhaseReport, Usage};
 use crate::host::Host;
 use crate::observe::PhaseBegan;
 use crate::phases;
@@ -152,9 +152,9 @@ impl Device {
         phases::run(self, phase, streams, alone)
     }
 
-    /// A placement handle, if it has blocks of its own.
-    pub(crate) fn handle(&self, handle: u8) -> Option<HandleStatus> {
-        self.ftl.handle_room(handle).map(|room| self.account.handle(handle, room))
+    /// Units that a placement handle can still take, if it has blocks of its own.
+    pub(crate) fn handle_room(&self, handle: u8) -> Option<u64> {
+        self.ftl.handle_room(handle)
     }
 
     /// What has been done so far, in measured phases.

@@ -58,8 +58,8 @@ pub(crate) struct Copied {
     pub(crate) current: bool,
     /// Whether a job of garbage collection copied it, not a merge.
     pub(crate) of_job: bool,
-    /// Where data of several handles are kept apart: whose data its block held, and whose open block
-    /// it was copied to.
+    /// Where data of several handles are kept apart: whose data its block held, and whose open
+    /// block it was copied to.
     pub(crate) row: Option<(u8, u8)>,
 }
 

@@ -12,6 +12,7 @@ mod numbers;
 mod planned;
 mod slc;
 mod superblock;
+mod united;
 mod wear;
 
 use cells::Cells;
@@ -234,7 +235,7 @@ crate::saved::saved!(Blocks {
 impl Blocks {
     /// All blocks but bad ones erased and free.
     pub fn new(array: Geometry, frontiers: Frontiers, care: Care) -> Self {
-        let superblocks = care.united.then(|| Superblocks::new(array, frontiers));
+        let superblocks = care.united.then(|| Superblocks::new(array, frontiers.count()));
         let geometry = if care.united { Superblocks::shape(array) } else { array };
         let blocks = geometry.blocks() as usize;
         let planes = geometry.all_planes() as usize;
@@ -270,9 +271,10 @@ impl Blocks {
     /// Bytes that they take in the simulator's memory: of blocks, and of what has an entry for each
     /// number of valid units.
     pub(crate) fn bytes(geometry: &Geometry, frontiers: Frontiers, care: &Care) -> (u64, u64) {
-        let (shape, of_superblocks) = match care.united {
-            true => (Superblocks::shape(*geometry), Superblocks::bytes(geometry, frontiers)),
-            false => (*geometry, 0),
+        let (shape, of_superblocks) = if care.united {
+            (Superblocks::shape(*geometry), Superblocks::bytes(geometry, frontiers.count()))
+        } else {
+            (*geometry, 0)
         };
         let (planes, blocks) = (u64::from(shape.all_planes()), u64::from(shape.blocks()));
         let units = shape.units_per_block();

@@ -205,8 +205,8 @@ fn a_map_says_the_handle_of_each_identifier() {
     assert_eq!(problems[0].what, "placement.map: 129 numbers, and there may be 128");
 }
 
-/// What the reclaim unit of a handle can still take (RUAMW), by the test's own count: each plane has
-/// an open block, and a block takes so many units. Host, media and erased bytes add up.
+/// What the reclaim unit of a handle can still take (RUAMW), by the test's own count: each plane
+/// has an open block, and a block takes so many units. Host, media and erased bytes add up.
 #[test]
 fn a_session_sees_what_a_reclaim_unit_can_still_take() {
     let shape = ["geometry.channels=2", "geometry.ways=1", "geometry.planes=2"];

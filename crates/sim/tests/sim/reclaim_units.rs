@@ -1,6 +1,6 @@
-//! Superblocks (`placement.unit = "superblock"`): one block of each plane, opened, filled, collected
-//! and erased together. What that costs, against blocks of as many pages and closed forms; random
-//! devices under the checker.
+//! Superblocks (`placement.unit = "superblock"`): one block of each plane, opened, filled,
+//! collected and erased together. What that costs, against blocks of as many pages and closed
+//! forms; random devices under the checker.
 
 use crate::common::phases::pacing;
 use crate::common::{Random, record, request, restored, saved, seeds, settings, try_settings};
@@ -140,8 +140,9 @@ fn blocks_of_a_superblock_are_opened_filled_and_erased_together() {
         let geometry = settings.geometry;
         let mut requests = writes(units, (units / 4, 70), 4 * units, 5);
         for (request, at) in requests.iter_mut().zip(0u64..) {
+            let handle = u16::try_from(at % handles).expect("a few");
             // All at once, up to the depth of the queue, so that planes run ahead of others.
-            *request = request.at(Time::from_us(at / 4)).placed(Some((at % handles) as u16));
+            *request = request.at(Time::from_us(at / 4)).placed(Some(handle));
         }
         let holds = Holds {
             geometry: (

@@ -14,10 +14,9 @@ use crate::config::Settings;
 use crate::ftl::lent::Charge;
 use crate::saved::saved;
 use flashyard_core::units::{BlockId, PlaneId};
-use job::Job;
+use job::{Job, United};
 use moved::Moved;
 use pacing::Pacing;
-use superblock::United;
 
 /// The garbage collection of a plane, and what waits for it.
 #[derive(Clone, Debug)]

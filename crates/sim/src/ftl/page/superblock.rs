@@ -9,7 +9,7 @@
 //! copies, all are read before it is programmed, so that it is never programmed in pieces.
 
 use super::PageFtl;
-use super::job::{Job, JobStep};
+use super::job::{Job, JobStep, United};
 use crate::config::GcStart;
 use crate::ftl::base::Base;
 use crate::ftl::lent::{BegunJob, Charge, Lent, Room, Todo, Wrote};
@@ -23,15 +23,6 @@ use flashyard_core::units::{BlockId, PlaneId};
 
 /// The plane whose figures are those of all of them.
 const FIRST: PlaneId = PlaneId::new(0);
-
-/// Garbage collection of superblocks.
-#[derive(Clone, Debug, Default)]
-pub(super) struct United {
-    /// Planes whose job is not over.
-    pub(super) under_way: u32,
-    /// Copies of a program unit while it is made.
-    batch: Vec<SetId>,
-}
 
 impl PageFtl {
     /// Whether all planes collect a superblock together, and some have not ended.
@@ -103,7 +94,9 @@ impl PageFtl {
             }
             lent.go_on(gate);
         }
-        batch.iter().for_each(|&copy| lent.go_on(copy));
+        for &copy in &batch {
+            lent.go_on(copy);
+        }
         batch.clear();
         self.united_mut().batch = batch;
     }
