@@ -67,6 +67,7 @@ fn value(kind: &Kind, choice: u8) -> Value {
             0..128 => (*min).saturating_add(u64::from(choice)).min(*max),
             _ => (1_u64 << (choice & 63)).clamp(*min, *max),
         }),
+        Kind::List { .. } => unreachable!("traces have no keys that are lists"),
     }
 }
 

@@ -17,7 +17,7 @@ from ._fit import Fit, fit
 from ._keys import Key
 from ._policies import CommandPolicy, HostPolicy, VictimRule
 from ._run import Comparison, Explanation, Latencies, Result, compare, run, why
-from ._session import Session, Zone
+from ._session import Handle, Session, Zone
 from ._sweep import Sweep, sweep
 from ._workload import Workload, requests, trace, workload, workloads
 from .errors import ConfigError, FlashyardError, Problem, Refused, SimError, TraceError
@@ -38,6 +38,7 @@ __all__ = [
     "Fit",
     "FlashyardError",
     "FullBlock",
+    "Handle",
     "HostPolicy",
     "Key",
     "Latencies",

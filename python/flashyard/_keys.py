@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Optional, Union
 from .errors import ConfigError
 
 #: What a key may be set to.
-Value = Union[bool, int, float, str]
+Value = Union[bool, int, float, str, Sequence[int]]
 
 
 class Key(NamedTuple):
@@ -42,6 +42,8 @@ def value_of(key: Key) -> Value:
         except ValueError:
             return key.value
         return int(key.value) if key.value.lstrip("-").isdecimal() else number
+    if key.accepts.startswith("a list of"):
+        return [int(one) for one in key.value.strip("[]").split(",") if one]
     return key.value
 
 
@@ -77,7 +79,9 @@ def text_of(value: object) -> str:
         return _float_text(value)
     if isinstance(value, (int, str)):
         return str(value)
-    raise TypeError(f"a key is set to a number, a bool or a word, not to {value!r}")
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(text_of(one) for one in value) + "]"
+    raise TypeError(f"a key is set to a number, a bool, a word or a list, not to {value!r}")
 
 
 def whole(name: str, value: Any, low: int, high: int) -> int:

@@ -19,6 +19,22 @@ class Zone(NamedTuple):
     state: str
 
 
+class Handle(NamedTuple):
+    """A placement handle (reclaim unit handle) of a device, in bytes."""
+
+    #: What its reclaim unit can still take (RUAMW): the block of each plane that it writes to, or
+    #: its superblock.
+    available_bytes: int
+    #: The same of an empty one.
+    unit_bytes: int
+    #: What the host has asked to write with it (HBMW).
+    host_bytes: int
+    #: What was programmed for its data, copies included (MBMW).
+    media_bytes: int
+    #: The erased blocks in which its data lay (MBE).
+    erased_bytes: int
+
+
 class Session:
     """A device that its caller drives: the caller owns the clock, submits requests when it likes,
     and learns when they are over.
@@ -121,6 +137,13 @@ class Session:
         """
         found = self._core.zone(number)
         return None if found is None else Zone(*found)
+
+    def handle(self, number: int) -> Optional[Handle]:
+        """A placement handle by its number (``placement.handles``); ``None`` where there is no
+        such handle, or where its data go to blocks that are not its own.
+        """
+        found = self._core.handle(whole("number", number, 0, 255))
+        return None if found is None else Handle(*found)
 
     def next_event(self) -> Optional[int]:
         """A time before which no request is over; ``None`` where nothing is pending.

@@ -258,6 +258,39 @@ def test_a_number_that_cannot_be_is_named(given: dict[str, Any], says: str) -> N
             advance(-1)
 
 
+def test_a_handle_says_what_its_unit_can_still_take() -> None:
+    """One plane; the map sends identifier 5 to handle 1."""
+    device = fy.device(
+        "embedded-2x2",
+        {
+            "geometry.channels": 1,
+            "geometry.ways": 1,
+            "geometry.planes": 1,
+            "placement.handles": 2,
+            "placement.map": [0, 0, 0, 0, 0, 1],
+            "state.initial": "fresh",
+        },
+    )
+    assert device["placement.map"] == [0, 0, 0, 0, 0, 1]
+    session = fy.Session(device)
+    empty = session.handle(0)
+    assert empty is not None and empty.available_bytes == empty.unit_bytes > 0
+    assert session.handle(2) is None and fy.Session("zn540-zns").handle(0) is None
+    unit = 4096
+    for number, place in enumerate([0, 5, 5, 3]):
+        session.submit(session.now_ns, "write", number * unit, unit, placement=place)
+        session.advance()
+    for handle, count in ((0, 2), (1, 2)):
+        found = session.handle(handle)
+        assert found is not None
+        assert found.available_bytes == empty.unit_bytes - count * unit
+        assert (found.host_bytes, found.media_bytes, found.erased_bytes) == (
+            count * unit,
+            count * unit,
+            0,
+        )
+
+
 def test_zones_have_addresses_and_errors() -> None:
     session = fy.Session("zn540-zns")
 

@@ -24,11 +24,11 @@ const TYPE: &str = "Device";
 
 /// The numbers that the folder may not exceed. Lower them where less is found.
 const HELD: [(&str, usize); 11] = [
-    ("lines", 5124),
+    ("lines", 5117),
     ("doors of account", 116),
     ("doors of buffer", 33),
     ("doors of flash", 67),
-    ("doors of ftl", 97),
+    ("doors of ftl", 96),
     ("doors of host", 78),
     ("doors of ledger", 27),
     ("doors of queues", 34),

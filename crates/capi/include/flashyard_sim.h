@@ -496,6 +496,33 @@ typedef struct {
 } FyZone;
 
 /**
+ * A placement handle (reclaim unit handle).
+ */
+typedef struct {
+    /**
+     * Bytes that its reclaim unit can still take (RUAMW): the block of each plane that it writes
+     * to, or its superblock.
+     */
+    uint64_t available_bytes;
+    /**
+     * The same of an empty one.
+     */
+    uint64_t unit_bytes;
+    /**
+     * Bytes that the host has asked to write with it (HBMW).
+     */
+    uint64_t host_bytes;
+    /**
+     * Bytes that were programmed for its data, copies included (MBMW).
+     */
+    uint64_t media_bytes;
+    /**
+     * Bytes of erased blocks in which its data lay (MBE).
+     */
+    uint64_t erased_bytes;
+} FyHandle;
+
+/**
  * A request that is over.
  */
 typedef struct {
@@ -655,6 +682,17 @@ int64_t fy_submit(FyDevice *device, const FyHostRequest *requests, size_t reques
  * `device` is one that is open; `zone` may be written.
  */
 FyStatus fy_zone(FyDevice *device, uint32_t number, FyZone *zone);
+
+/**
+ * A placement handle by its number (`placement.handles`): what its reclaim unit can still take,
+ * and what its data have cost. `FY_STATUS_RANGE` where there is no such handle, or where its data
+ * go to blocks that are not its own.
+ *
+ * # Safety
+ *
+ * `device` is one that is open; `handle` may be written.
+ */
+FyStatus fy_handle(FyDevice *device, uint8_t number, FyHandle *handle);
 
 /**
  * No request comes any more: idle work of the end may begin when the last one is under way.

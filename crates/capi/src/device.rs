@@ -5,8 +5,8 @@
 use crate::border::{give, list, text};
 use crate::policies;
 use crate::types::{
-    FY_NEVER, FY_NO_PLACEMENT, FY_PARTS, FyCompletion, FyCut, FyFigures, FyHostOp, FyHostRequest,
-    FyHow, FyLost, FyOptions, FyStatus, FyZone, FyZoneState,
+    FY_NEVER, FY_NO_PLACEMENT, FY_PARTS, FyCompletion, FyCut, FyFigures, FyHandle, FyHostOp,
+    FyHostRequest, FyHow, FyLost, FyOptions, FyStatus, FyZone, FyZoneState,
 };
 use core::ffi::c_char;
 use flashyard_core::request::{Flags, Request, RequestOp};
@@ -319,6 +319,40 @@ pub unsafe extern "C" fn fy_zone(
         write_pointer: found.write_pointer * SECTOR,
         state,
         reserved: 0,
+    };
+    FyStatus::Ok
+}
+
+/// A placement handle by its number (`placement.handles`): what its reclaim unit can still take,
+/// and what its data have cost. `FY_STATUS_RANGE` where there is no such handle, or where its data
+/// go to blocks that are not its own.
+///
+/// # Safety
+///
+/// `device` is one that is open; `handle` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fy_handle(
+    device: *mut FyDevice,
+    number: u8,
+    handle: *mut FyHandle,
+) -> FyStatus {
+    let found = |device: &mut FyDevice| {
+        let none = || (FyStatus::Range, format!("there is no placement handle {number}"));
+        device.session()?.handle(number).ok_or_else(none)
+    };
+    // SAFETY: the caller promises it.
+    let found = match unsafe { with(device, found) } {
+        Ok(found) => found,
+        Err(status) => return status,
+    };
+    // SAFETY: the caller promises that it may be written.
+    let Some(to) = (unsafe { handle.as_mut() }) else { return FyStatus::Argument };
+    *to = FyHandle {
+        available_bytes: found.available_bytes,
+        unit_bytes: found.unit_bytes,
+        host_bytes: found.host_bytes,
+        media_bytes: found.media_bytes,
+        erased_bytes: found.erased_bytes,
     };
     FyStatus::Ok
 }

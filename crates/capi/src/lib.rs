@@ -22,13 +22,14 @@ mod policies;
 mod types;
 
 pub use device::{
-    FyDevice, fy_advance, fy_capacity, fy_close, fy_cut, fy_error, fy_figures, fy_fork, fy_next,
-    fy_no_more, fy_now, fy_open, fy_outstanding, fy_part_name, fy_report, fy_submit, fy_zone,
+    FyDevice, fy_advance, fy_capacity, fy_close, fy_cut, fy_error, fy_figures, fy_fork, fy_handle,
+    fy_next, fy_no_more, fy_now, fy_open, fy_outstanding, fy_part_name, fy_report, fy_submit,
+    fy_zone,
 };
 pub use policies::{
     FyBusCandidate, FyBusPolicy, FyChannel, FyCommand, FyCommandPolicy, FyPlacement,
 };
 pub use types::{
-    FY_NEVER, FY_NO_PLACEMENT, FY_PARTS, FyCompletion, FyCut, FyFigures, FyHostOp, FyHostRequest,
-    FyHow, FyLost, FyOptions, FyStatus, FyZone, FyZoneState,
+    FY_NEVER, FY_NO_PLACEMENT, FY_PARTS, FyCompletion, FyCut, FyFigures, FyHandle, FyHostOp,
+    FyHostRequest, FyHow, FyLost, FyOptions, FyStatus, FyZone, FyZoneState,
 };

@@ -140,6 +140,23 @@ pub struct FyZone {
     pub reserved: u32,
 }
 
+/// A placement handle (reclaim unit handle).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FyHandle {
+    /// Bytes that its reclaim unit can still take (RUAMW): the block of each plane that it writes
+    /// to, or its superblock.
+    pub available_bytes: u64,
+    /// The same of an empty one.
+    pub unit_bytes: u64,
+    /// Bytes that the host has asked to write with it (HBMW).
+    pub host_bytes: u64,
+    /// Bytes that were programmed for its data, copies included (MBMW).
+    pub media_bytes: u64,
+    /// Bytes of erased blocks in which its data lay (MBE).
+    pub erased_bytes: u64,
+}
+
 /// How contents that the host was told of were lost.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

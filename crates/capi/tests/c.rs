@@ -49,4 +49,5 @@ fn programs_in_c_find_what_programs_in_rust_find() {
     assert_eq!(text, String::from_utf8_lossy(&expected), "C and Rust differ");
     run(&library, "tests/refused.c");
     run(&library, "tests/zones.c");
+    run(&library, "tests/placement.c");
 }

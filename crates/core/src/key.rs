@@ -5,6 +5,7 @@
 
 use crate::quantity::{Bytes, Micro, Milli, Ppm, Sectors};
 use crate::units::Span;
+use core::fmt;
 
 /// What a key accepts. `W` is the type of its list of words. Tables of keys have the built-in
 /// words; a list with words of other parts uses a `W` of its own.
@@ -25,6 +26,15 @@ pub enum Kind<W = &'static [&'static str]> {
     },
     /// One of a few words.
     Choice(W),
+    /// Whole numbers in brackets, `[0, 2, 1]`, or none.
+    List {
+        /// The unit of each of them.
+        unit: &'static str,
+        /// How many there may be, at most [`ByteList::MOST`].
+        count: u8,
+        /// The greatest one.
+        max: u8,
+    },
 }
 
 impl<W> Kind<W> {
@@ -34,6 +44,7 @@ impl<W> Kind<W> {
             Self::Bool => Kind::Bool,
             Self::Number { unit, scale, min, max } => Kind::Number { unit, scale, min, max },
             Self::Choice(words) => Kind::Choice(hold(words)),
+            Self::List { unit, count, max } => Kind::List { unit, count, max },
         }
     }
 }
@@ -69,6 +80,47 @@ pub enum Value {
     Number(u64),
     /// Of a [`Kind::Choice`]: the index of the word.
     Choice(usize),
+    /// Of a [`Kind::List`].
+    List(ByteList),
+}
+
+/// A few whole numbers from 0 to 255 in order, in themselves: settings need no memory beside them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct ByteList {
+    count: u8,
+    /// Zeros behind the last one.
+    numbers: [u8; Self::MOST as usize],
+}
+
+impl ByteList {
+    /// How many numbers there may be.
+    pub const MOST: u8 = 128;
+    /// None.
+    pub const EMPTY: Self = Self { count: 0, numbers: [0; Self::MOST as usize] };
+
+    /// The same with another number at its end; none where there are as many as there may be.
+    #[must_use]
+    pub fn with(mut self, number: u8) -> Option<Self> {
+        *self.numbers.get_mut(usize::from(self.count))? = number;
+        self.count += 1;
+        Some(self)
+    }
+
+    /// The numbers.
+    pub fn numbers(&self) -> &[u8] {
+        &self.numbers[..usize::from(self.count)]
+    }
+
+    /// Whether there is none.
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+impl fmt::Debug for ByteList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.numbers().fmt(f)
+    }
 }
 
 /// One configuration key; see [`Kind`] for `W`.
@@ -109,6 +161,8 @@ pub enum Stores {
     Nanoseconds,
     /// A number of `unit` as so many parts each, where a unit is asked for.
     Parts(u64, Option<&'static str>),
+    /// Of a [`Kind::List`].
+    List,
 }
 
 impl Stores {
@@ -116,6 +170,7 @@ impl Stores {
     pub const fn fits(self, kind: &Kind) -> bool {
         match (self, kind) {
             (Self::Bool, Kind::Bool) | (Self::Word, Kind::Choice(_)) => true,
+            (Self::List, Kind::List { count, .. }) => *count <= ByteList::MOST,
             (Self::Written, Kind::Number { scale, .. }) => *scale == 1,
             (Self::Nanoseconds, Kind::Number { unit, scale, .. }) => {
                 let ns = match unit.as_bytes() {
@@ -167,6 +222,17 @@ impl KeyValue for bool {
     }
     fn to_value(self) -> Value {
         Value::Bool(self)
+    }
+}
+
+impl KeyValue for ByteList {
+    const STORES: Stores = Stores::List;
+    fn from_value(value: Value) -> Self {
+        let Value::List(value) = value else { panic!("a List key was given {value:?}") };
+        value
+    }
+    fn to_value(self) -> Value {
+        Value::List(self)
     }
 }
 

@@ -123,6 +123,8 @@ fn setting(kind: &Kind<impl WordList>, value: KeyValue) -> Value {
     match value {
         KeyValue::Bool(value) => value.into(),
         KeyValue::Choice(_) => text.into(),
-        KeyValue::Number(_) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
+        KeyValue::Number(_) | KeyValue::List(_) => {
+            serde_json::from_str(&text).unwrap_or(Value::String(text))
+        }
     }
 }

@@ -22,6 +22,11 @@ pub fn add_settings(
         hash.update(section.as_bytes());
         for key in listed {
             let (kind, value) = match sections.get(&section, key.name) {
+                Some(Value::List(list)) => {
+                    hash.update([0, 4, list.numbers().len().to_le_bytes()[0]]);
+                    hash.update(list.numbers());
+                    continue;
+                }
                 None => (0, 0),
                 Some(Value::Bool(value)) => (1, u64::from(value)),
                 Some(Value::Number(value)) => (2, value),

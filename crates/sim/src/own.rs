@@ -208,7 +208,8 @@ impl Part {
 /// thread.
 ///
 /// A name MUST be one that no other part of the family has, of letters, digits, `-` and `_`; the
-/// parts of a list MUST NOT have more than [`MAX_KEYS`] keys in all. Anything else is a panic.
+/// parts of a list MUST NOT have more than [`MAX_KEYS`] keys in all, and no key
+/// that is a list. Anything else is a panic.
 #[derive(Default)]
 pub struct Parts {
     parts: Vec<Part>,
@@ -275,11 +276,14 @@ fn keys_of<K: Keys>(values: &[u64]) -> K {
     keys
 }
 
+const NO_LISTS: &str = "a key of a part of the user's own is no list";
+
 fn pack(value: Value) -> u64 {
     match value {
         Value::Bool(value) => value.into(),
         Value::Number(value) => value,
         Value::Choice(index) => index as u64,
+        Value::List(_) => panic!("{NO_LISTS}"),
     }
 }
 
@@ -290,6 +294,7 @@ fn unpack(kind: &Kind, value: u64) -> Value {
         Kind::Choice(_) => {
             Value::Choice(usize::try_from(value).expect("it was the place of a word"))
         }
+        Kind::List { .. } => panic!("{NO_LISTS}"),
     }
 }
 

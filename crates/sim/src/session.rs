@@ -26,8 +26,8 @@
 //! assert_eq!(report.requests, 3);
 //! ```
 
-pub use crate::account::Figures;
 use crate::account::PhaseReport;
+pub use crate::account::{Figures, HandleStatus};
 use crate::cut::Cut;
 use crate::device::{self, Device, PhaseKeys, RunError, SimError};
 use crate::disk::{self, Disk};
@@ -438,6 +438,20 @@ impl Session {
     /// even that. Returns whether there is such a zone.
     pub fn fail_zone(&mut self, zone: u32, readable: bool) -> bool {
         self.kind.zones().is_some_and(|zones| zones.fail(zone, readable))
+    }
+
+    /// A placement handle by its number (`placement.handles`): what its reclaim unit can still
+    /// take, and what its data have cost. None where there is no such handle, or where its data go
+    /// to blocks that are not its own: with an SLC cache, with layers that plan, with zones, on a
+    /// disk.
+    pub fn handle(&self, handle: u8) -> Option<HandleStatus> {
+        match &self.kind {
+            Kind::Flash(device, _) => {
+                let room = device.handle_room(handle)?;
+                Some(device.account().handle(handle, room))
+            }
+            Kind::Disk(..) => None,
+        }
     }
 
     /// Sectors of the device.

@@ -165,7 +165,7 @@ fn words(all: &AllSections, several: bool, path: &str) -> Vec<Name> {
     match found.and_then(|(_, keys, _)| keys.find(name)).map(|key| key.kind) {
         Some(Kind::Choice(words)) => plain(&mut words.iter()),
         Some(Kind::Bool) => plain(&mut ["false", "true"].into_iter()),
-        Some(Kind::Number { .. }) | None => Vec::new(),
+        Some(Kind::Number { .. } | Kind::List { .. }) | None => Vec::new(),
     }
 }
 

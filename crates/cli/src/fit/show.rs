@@ -105,7 +105,7 @@ pub(super) fn text(
     for (place, parameter) in fitted.keys.parameters.iter().enumerate() {
         let unit = match parameter.kind {
             Kind::Number { unit, .. } => unit,
-            Kind::Bool | Kind::Choice(_) => "",
+            Kind::Bool | Kind::Choice(_) | Kind::List { .. } => "",
         };
         let error = match known.errors[place] {
             None => "-".to_string(),

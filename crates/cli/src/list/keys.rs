@@ -129,6 +129,9 @@ pub(super) fn json(sections: &dyn Sections, word: Option<&str>) -> Result<serde_
                 let show = |value| Some(show_value(&key.kind, Value::Number(value)));
                 (Some(unit), show(min), show(max), None)
             }
+            Kind::List { unit, max, .. } => {
+                (Some(unit), Some("0".to_string()), Some(max.to_string()), None)
+            }
         };
         json!({
             "key": found.path(),

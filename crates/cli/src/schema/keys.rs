@@ -84,6 +84,11 @@ fn property(key: &ListedKey<'_>) -> Value {
             let kind = if scale == 1 { "integer" } else { "number" };
             json!({"type": kind, "minimum": show(min), "maximum": show(max), "x-unit": unit})
         }
+        Kind::List { unit, count, max } => json!({
+            "type": "array",
+            "items": {"type": "integer", "minimum": 0, "maximum": max, "x-unit": unit},
+            "maxItems": count,
+        }),
     };
     property["description"] = key.doc.trim().into();
     property

@@ -7,7 +7,7 @@ use flashyard_run::why::blame::{Step, Who};
 use flashyard_run::why::follow::Explained;
 use flashyard_run::why::sums::{Key, Sums};
 use flashyard_run::why::words::Words;
-use flashyard_run::why::{Explanation, Question};
+use flashyard_run::why::{Copies, Explanation, Question};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -19,6 +19,9 @@ const SCREEN: usize = 40;
 const ROWS: usize = 8;
 const CHAINS: usize = 3;
 const LINES: usize = 6;
+
+/// Kinds of copies that are told.
+const COPIES: usize = 4;
 
 fn percent(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { 100.0 * part / whole } else { 0.0 }
@@ -51,6 +54,7 @@ pub(super) fn one(found: &Question, side: &Explanation) -> String {
         };
         text += &headed("dies in the way: ", &format!("{}{more}", shares.join(", ")), "  ");
     }
+    text += &copies(side);
     for (number, request) in side.slowest.iter().take(CHAINS).enumerate() {
         let more = chain(request, &words);
         if number > 0 && text.lines().count() + 1 + more.lines().count() > SCREEN {
@@ -60,6 +64,20 @@ pub(super) fn one(found: &Question, side: &Explanation) -> String {
         text += &more;
     }
     text
+}
+
+/// Where garbage collection put copies, where there are several placement handles.
+fn copies(side: &Explanation) -> String {
+    let all = side.copies.as_deref().unwrap_or_default();
+    let mut said: Vec<_> = all.iter().take(COPIES).map(Copies::words).collect();
+    match all.len().saturating_sub(COPIES) {
+        0 => {}
+        more => said.push(format!("{more} more in --json")),
+    }
+    match said.as_slice() {
+        [] => String::new(),
+        _ => headed("garbage collection of the whole run: ", &said.join("; "), "  "),
+    }
 }
 
 /// Which requests these are.

@@ -470,6 +470,63 @@ fn each_stream_is_explained_by_itself() {
     assert!(alone.stderr.contains("the workload has one stream"), "{alone:?}");
 }
 
+/// Where copies of handles went: those of the report of the same run, in bytes and in words;
+/// nothing where there is one handle.
+#[test]
+fn copies_of_handles_are_told_by_the_units_that_they_went_to() {
+    const STREAMS: &str = "[[stream]]\nname = \"a\"\npattern = { requests = 12000, read_percent = 0 }\n\
+                           [[stream]]\nname = \"b\"\npattern = { requests = 8000, read_percent = 0 }\n";
+    let folder = Folder::with("two.toml", STREAMS);
+    let told = |keys: &[&str]| {
+        let keys: Vec<_> = keys.iter().flat_map(|key| ["--set", key]).collect();
+        let args = [&["small-full", "two.toml"], &keys[..]].concat();
+        let run = folder.run(&[&["run", "--json"], &args[..]].concat()).json();
+        let why = folder.run(&[&["why", "--json"], &args[..]].concat()).json();
+        let text = folder.run(&[&["why"], &args[..]].concat()).text();
+        let mut kinds = Vec::new();
+        for row in run["placement"].as_array().into_iter().flatten() {
+            for to in row["copied_to"].as_array().unwrap() {
+                kinds.push((row["handle"].as_u64(), to["handle"].as_u64(), int(to, "bytes")));
+            }
+        }
+        kinds.sort_by_key(|kind| std::cmp::Reverse(kind.2));
+        let copies = why["copies"].as_array().cloned().unwrap_or_default();
+        let kind =
+            |of: &Value| (of["from"].as_u64(), of["to"].as_u64(), of["bytes"].as_u64().unwrap());
+        assert_eq!(copies.iter().map(kind).collect::<Vec<_>>(), kinds);
+        let words: Vec<_> = copies.iter().map(|of| of["words"].as_str().unwrap()).collect();
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.iter().all(|words| text.contains(words)), "{text}");
+        assert_eq!(text.contains("garbage collection of the whole run"), !copies.is_empty());
+        let apart = words.iter().map(|words| words.split_once(" of ").unwrap().1.to_string());
+        let (mut apart, kinds): (Vec<_>, Vec<_>) = (apart.collect(), kinds);
+        assert!(kinds.iter().all(|kind| kind.2 > 0));
+        apart.sort_unstable();
+        apart
+    };
+    assert!(told(&[]).is_empty());
+    let shared = "went into units that copies of all handles share";
+    assert_eq!(
+        told(&["placement.handles=2"]),
+        [
+            format!("copies of handle 0 {shared}"),
+            format!("copies of handle 1 {shared}"),
+            "copies out of shared units stayed in shared units".to_string(),
+        ]
+    );
+    assert_eq!(
+        told(&["placement.handles=2", "ftl.generations=0"]),
+        [
+            "copies of handle 1 went into units of handle 0",
+            "copies out of shared units went into units of handle 0"
+        ]
+    );
+    assert_eq!(
+        told(&["placement.handles=2", "placement.isolation=persistent"]),
+        ["copies of handle 0 stayed in units of it", "copies of handle 1 stayed in units of it"]
+    );
+}
+
 /// Polls are rows of the command log: as many as the report counts.
 #[test]
 fn polls_are_in_the_command_log() {

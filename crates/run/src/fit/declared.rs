@@ -186,5 +186,6 @@ pub(super) fn stored(device: &Plan, path: &str) -> Option<u64> {
         Value::Number(value) => value,
         Value::Bool(is) => u64::from(is),
         Value::Choice(place) => place as u64,
+        Value::List(_) => return None,
     })
 }

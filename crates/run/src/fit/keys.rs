@@ -287,6 +287,9 @@ fn parameter(own: &OwnParts, path: &str, low: &str, high: &str) -> Result<Parame
     let kind = match key.kind {
         Kind::Number { unit, scale, min, max } => Kind::Number { unit, scale, min, max },
         Kind::Bool => Kind::Bool,
+        Kind::List { .. } => {
+            return Err(wrong(&format!("--key {path}: only keys that are numbers can be fitted")));
+        }
         Kind::Choice(_) => Kind::Choice(words_of(path).ok_or_else(|| {
             wrong(&format!("--key {path}: only keys that are numbers can be fitted"))
         })?),
@@ -295,6 +298,7 @@ fn parameter(own: &OwnParts, path: &str, low: &str, high: &str) -> Result<Parame
         Ok(Value::Number(value)) => Ok(value),
         Ok(Value::Choice(place)) => Ok(place as u64),
         Ok(Value::Bool(is)) => Ok(u64::from(is)),
+        Ok(Value::List(_)) => unreachable!("lists were refused"),
         Err(why) => Err(wrong(&format!("--key {path}: {text}: {why}"))),
     };
     let (low, high) = (bound(low)?, bound(high)?);
@@ -305,7 +309,7 @@ fn parameter(own: &OwnParts, path: &str, low: &str, high: &str) -> Result<Parame
         Kind::Number { .. } if COUNTS.contains(&path) => {
             (0..u64::BITS).map(|power| 1 << power).filter(|n| (low..=high).contains(n)).collect()
         }
-        Kind::Number { .. } => Vec::new(),
+        Kind::Number { .. } | Kind::List { .. } => Vec::new(),
         Kind::Bool | Kind::Choice(_) => (low..=high).collect(),
     };
     Ok(Parameter { key: path.to_string(), kind, low, high, values, prior: None, off: None })

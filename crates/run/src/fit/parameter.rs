@@ -52,6 +52,7 @@ impl Parameter {
             Kind::Number { .. } => Value::Number(value),
             Kind::Choice(_) => Value::Choice(usize::try_from(value).unwrap_or(0)),
             Kind::Bool => Value::Bool(value > 0),
+            Kind::List { .. } => unreachable!("no list is fitted"),
         };
         show_value(&self.kind, value)
     }

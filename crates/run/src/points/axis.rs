@@ -1,6 +1,7 @@
 //! What `--vary` and the `vary` of a sweep file say: alternatives, values and ranges.
 //!
-//! `KEY=A,B,C` has a point for each value; a value may be a range, `10..30:5`, both ends included.
+//! `KEY=A,B,C` has a point for each value; a value may be a range, `10..30:5`, both ends included,
+//! or a list in brackets, `[0,1]`.
 //! `KEY=A,KEY=B | KEY=C` has a point for each alternative, which sets all its keys. The keys are
 //! those of devices and workloads, and `device`, `workload` and `seed`.
 
@@ -34,11 +35,11 @@ impl Axis {
         let Some((key, values)) = text.split_once('=') else {
             return Err(fail("KEY=A,B,C is needed, such as queue.depth=1,16,256"));
         };
-        if values.split(',').any(is_setting) {
+        if parts(values).any(is_setting) {
             return Ok(Self(vec![alternative(text).map_err(|what| fail(&what))?]));
         }
         let mut points = Vec::new();
-        for value in values.split(',') {
+        for value in parts(values) {
             let values = expand(value.trim()).map_err(|what| fail(&what))?;
             points.extend(values.into_iter().map(|value| vec![(key.trim().to_string(), value)]));
         }
@@ -90,11 +91,24 @@ pub fn setting(text: &str) -> Result<Setting, String> {
 }
 
 fn alternative(text: &str) -> Result<Point, String> {
-    let point = text.split(',').map(setting).collect::<Result<Point, _>>()?;
+    let point = parts(text).map(setting).collect::<Result<Point, _>>()?;
     match twice(&point) {
         Some(key) => Err(format!("{key} is set twice in one alternative; divide them by |")),
         None => Ok(point),
     }
+}
+
+/// The parts between commas that are not inside the brackets of a list.
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0u32;
+    text.split(move |c| {
+        match c {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    })
 }
 
 /// Whether a part of a list sets a key of its own: a value may hold a `=`, a path for example.
@@ -207,6 +221,8 @@ mod tests {
         assert_eq!(labels("a.b=-1..1"), ["a.b=-1", "a.b=0", "a.b=1"]);
         let pairs = labels("map.store=cmt,ftl.scheme=page | ftl.scheme=fast");
         assert_eq!(pairs, ["map.store=cmt ftl.scheme=page", "ftl.scheme=fast"]);
+        assert_eq!(labels("a.b=[0,1],[],[1, 0]"), ["a.b=[0,1]", "a.b=[]", "a.b=[1, 0]"]);
+        assert_eq!(labels("a.b=[0,1],c.d=2"), ["a.b=[0,1] c.d=2"]);
         assert_eq!(labels("device=drs,workload=movie"), ["device=drs workload=movie"]);
         assert_eq!(labels("workload=../a=1.csv,b.csv"), ["workload=../a=1.csv", "workload=b.csv"]);
     }

@@ -6,7 +6,7 @@ use super::history::Cause;
 use super::sums::By;
 use super::sums::Explained;
 use super::words::Words;
-use super::{Explanation, Question};
+use super::{Copies, Explanation, Question};
 use crate::contract::SCHEMA_VERSION;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -87,7 +87,19 @@ fn object(found: &Question, side: &Explanation) -> Value {
     if let Some(stream) = &side.stream {
         object["stream"] = stream.as_str().into();
     }
+    if let Some(copies) = &side.copies {
+        object["copies"] = copies.iter().map(copied).collect();
+    }
     object
+}
+
+fn copied(copies: &Copies) -> Value {
+    json!({
+        "from": copies.from,
+        "to": copies.to,
+        "bytes": copies.bytes,
+        "words": copies.words(),
+    })
 }
 
 fn request(request: &Explained, words: &Words<'_>) -> Value {

@@ -16,12 +16,14 @@ use crate::error::wrong;
 use crate::meter::Runs;
 use crate::plan::Plan;
 use crate::simulate::{Options, simulate};
-use crate::units::time;
+use crate::units::{size, time};
 use anyhow::Result;
 use flashyard_core::request::RequestOp;
 use flashyard_sim::config::Settings;
 use flashyard_sim::observe::{Observer, Shared};
+use flashyard_sim::report::{CopiedTo, HandleReport, Report};
 use follow::{Answered, Backs, Choice, Chosen, Clock, Follower, leave_out};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use sums::{Explained, Sums};
 use words::Words;
@@ -54,6 +56,48 @@ pub struct Explanation {
     pub percentile: Option<u64>,
     /// The stream of these requests, if streams are told apart.
     pub stream: Option<String>,
+    /// Where garbage collection of the run put copies, if there are several placement handles.
+    pub copies: Option<Vec<Copies>>,
+}
+
+/// Copies of garbage collection from blocks of one kind to open blocks of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Copies {
+    /// The placement handle whose blocks they were in; none where data of several lay together.
+    pub from: Option<u64>,
+    /// The handle whose blocks they went to; none where copies of all share them.
+    pub to: Option<u64>,
+    /// Bytes of copies.
+    pub bytes: u64,
+}
+
+impl Copies {
+    /// What a run has copied, the most first.
+    fn of(report: &Report) -> Option<Vec<Self>> {
+        let row = |row: &HandleReport| {
+            let from = row.handle;
+            let copies = |to: &CopiedTo| Self { from, to: to.handle, bytes: to.bytes };
+            row.copied_to.iter().map(copies).collect::<Vec<_>>()
+        };
+        let mut all: Vec<Self> = report.placement.as_ref()?.iter().flat_map(row).collect();
+        all.sort_by_key(|copies| Reverse(copies.bytes));
+        Some(all)
+    }
+
+    /// In words.
+    pub fn words(&self) -> String {
+        let from = match self.from {
+            Some(handle) => format!("copies of handle {handle}"),
+            None => "copies out of shared units".to_string(),
+        };
+        let to = match (self.from, self.to) {
+            (Some(from), Some(to)) if from == to => "stayed in units of it".to_string(),
+            (_, Some(to)) => format!("went into units of handle {to}"),
+            (None, None) => "stayed in shared units".to_string(),
+            (Some(_), None) => "went into units that copies of all handles share".to_string(),
+        };
+        format!("{} of {from} {to}", size(self.bytes))
+    }
 }
 
 impl Explanation {
@@ -135,6 +179,7 @@ pub fn explain(
     let meter = progress.begin(0);
     let options = Options { check, observers, progress: meter, ..Options::default() };
     let outcome = simulate(inputs, settings, options)?;
+    let copies = Copies::of(&outcome.report);
     let phases = &outcome.report.phases;
     let phases = &phases[phases.len() - inputs.experiment().phases.len()..];
     let phases: Vec<_> = phases.iter().map(|phase| (phase.requests, phase.measured)).collect();
@@ -178,7 +223,8 @@ pub fn explain(
         let mut sums = sums.take();
         let slowest = sums.take_slowest();
         let (inputs, settings) = (inputs.clone(), settings.clone());
-        Explanation { inputs, settings, sums, slowest, of, percentile, stream }
+        let copies = copies.clone();
+        Explanation { inputs, settings, sums, slowest, of, percentile, stream, copies }
     };
     Ok(found_of.into_iter().map(side).collect())
 }

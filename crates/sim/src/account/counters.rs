@@ -80,14 +80,15 @@ impl Account {
         self.totals.gc_lines_updated += count;
     }
 
-    /// A unit has been copied, out of a block with data of this row of placement handles, by a job
-    /// of garbage collection or not; `current` is whether its source had not been superseded.
-    pub(crate) fn unit_copied(&mut self, row: Option<u8>, current: bool, of_job: bool) {
+    /// A unit has been copied, out of a block with data of the first of these rows of placement
+    /// handles into the open block of the other, by a job of garbage collection or not; `current`
+    /// is whether its source had not been superseded.
+    pub(crate) fn unit_copied(&mut self, rows: Option<(u8, u8)>, current: bool, of_job: bool) {
         self.totals.gc_superseded += u64::from(!current);
         self.totals.tables.copies += u64::from(current && of_job);
-        if let (Some(placed), Some(row)) = (&mut self.totals.placed, row) {
-            placed.copied(row);
-            self.place_in_series(row, OfHandle::MediaUnits, 1);
+        if let (Some(placed), Some((from, to))) = (&mut self.totals.placed, rows) {
+            placed.copied(from, to);
+            self.place_in_series(from, OfHandle::MediaUnits, 1);
         }
     }
 

@@ -15,7 +15,7 @@ mod totals;
 mod usage;
 mod watch;
 
-use crate::config::{EnergyKeys, MapStore, Settings};
+use crate::config::{EnergyKeys, MapStore, PlacementKeys, Settings};
 use crate::metrics::meter::Meter;
 use crate::metrics::series::{OfHandle, Series};
 use crate::parts::memory::TableCost;
@@ -30,6 +30,7 @@ use watch::Watch;
 
 pub(crate) use counters::PortUse;
 pub use phases::{Figures, PhaseReport};
+pub use placed::HandleStatus;
 pub(crate) use results::EndState;
 pub(crate) use timeline::{FtlFigures, Passed};
 pub(crate) use totals::{Answer, queue_wait};
@@ -67,6 +68,7 @@ struct Config {
     cycles: u64,
     /// Bytes that the host sees.
     capacity_bytes: u64,
+    placement: PlacementKeys,
 }
 
 impl Config {
@@ -89,6 +91,7 @@ impl Config {
             sleeps: settings.keys.sleeps(),
             cycles: settings.keys.nand.cycles(),
             capacity_bytes: settings.capacity_sectors() * u64::from(SECTOR_BYTES),
+            placement: settings.keys.placement,
         }
     }
 

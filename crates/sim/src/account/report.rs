@@ -1,14 +1,17 @@
 //! The results of a run as plain data. Serialised, it is most of the `--json` contract.
 
-pub use super::placed::HandleReport;
+pub use super::placed::{CopiedTo, HandleReport};
 pub use super::streams::StreamReport;
 use super::{PhaseReport, Utilisation};
+use crate::config::Settings;
 use crate::metrics::drift::Third;
 use crate::metrics::histogram::Histogram;
 use crate::metrics::meter::MeterReport;
 use crate::metrics::parts::Parts;
 use crate::metrics::series::SeriesReport;
+use crate::parts::blocks::Blocks;
 pub use crate::zones::ZonesReport;
+use flashyard_core::units::PlaneId;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -467,6 +470,18 @@ pub struct Endurance {
 }
 
 impl Wear {
+    /// The figures of a device with such blocks.
+    pub(crate) fn of_device(blocks: &Blocks, settings: &Settings) -> Self {
+        let planes = settings.geometry.all_planes();
+        Self {
+            factory_bad_blocks: u64::from(settings.factory_bad_blocks) * u64::from(planes),
+            grown_bad_blocks: (0..planes)
+                .map(|plane| u64::from(blocks.worn_out(PlaneId::new(plane))))
+                .sum(),
+            ..Self::of(blocks.usable_erase_counts())
+        }
+    }
+
     /// The figures of blocks that were erased this often.
     pub fn of(erases: impl Iterator<Item = u32>) -> Self {
         let (mut least, mut most, mut sum, mut blocks) = (u32::MAX, 0, 0u64, 0u64);

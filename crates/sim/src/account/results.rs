@@ -1,5 +1,6 @@
 //! The report: what was counted, with what other rooms hold at the end.
 
+use super::placed::HandleStatus;
 use super::streams::{StreamReport, StreamTotals};
 use super::timeline::FtlFigures;
 use super::totals::Waits;
@@ -424,6 +425,30 @@ impl Account {
             unmapped_read_cost: self.config.unmapped_read,
             folded_requests: 0,
             spread_requests: 0,
+        }
+    }
+}
+
+impl Account {
+    /// A handle that there is, whose open blocks can still take so many units.
+    pub(crate) fn handle(&self, handle: u8, room: u64) -> HandleStatus {
+        let geometry = &self.config.geometry;
+        let unit = u64::from(geometry.unit_bytes());
+        let block = unit * u64::from(geometry.units_per_block());
+        let of_all = || {
+            let all = self.figures();
+            let media = u64::try_from(all.programmed_bytes).unwrap_or(u64::MAX);
+            [all.written_bytes, media, all.erased_blocks * block]
+        };
+        let placed = self.totals.placed.as_ref();
+        let [host_bytes, media_bytes, erased_bytes] =
+            placed.map_or_else(of_all, |placed| placed.bytes_of(handle, unit, block));
+        HandleStatus {
+            available_bytes: room * unit,
+            unit_bytes: block * u64::from(geometry.all_planes()),
+            host_bytes,
+            media_bytes,
+            erased_bytes,
         }
     }
 }

@@ -307,7 +307,8 @@ impl Account {
         if let Some(placed) = &mut self.totals.placed
             && request.op == RequestOp::Write
         {
-            let row = placed.written(request.place(), request.sectors);
+            let row = self.config.placement.handle_of(request.place());
+            placed.written(row, request.sectors);
             self.place_in_series(row, OfHandle::HostSectors, u64::from(request.sectors));
         }
         let unit = self.config.geometry.unit_sectors();

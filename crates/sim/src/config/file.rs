@@ -6,7 +6,7 @@
 use super::listed::{ListedKey, WordList};
 use super::sections::Sections;
 use super::{meaning, synonyms, units};
-use flashyard_core::key::{Kind, Value};
+use flashyard_core::key::{ByteList, Kind, Value};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
@@ -317,7 +317,8 @@ fn unquoted(raw: &str) -> &str {
     raw.trim().trim_matches(['"', '\''])
 }
 
-/// Checks a value as written (quotes around words are optional) against what a key accepts.
+/// Checks a value as written (quotes around words are optional, and so are the brackets of a list)
+/// against what a key accepts.
 pub fn parse_value(kind: &Kind<impl WordList>, raw: &str) -> Result<Value, String> {
     let word = unquoted(raw);
     match kind {
@@ -350,7 +351,33 @@ pub fn parse_value(kind: &Kind<impl WordList>, raw: &str) -> Result<Value, Strin
                 },
             )
         }
+        &Kind::List { unit, count, max } => parse_list(word, unit, count, max),
     }
+}
+
+/// Whole numbers with commas between them, in brackets or not; nothing is a list of none. Lines of
+/// a file may end in comments.
+fn parse_list(raw: &str, unit: &str, count: u8, max: u8) -> Result<Value, String> {
+    let raw: String = raw.lines().filter_map(|line| line.split('#').next()).collect();
+    let raw = raw.trim();
+    let inside = raw.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(raw);
+    let mut list = ByteList::EMPTY;
+    // TOML allows a comma behind the last one.
+    let inside = inside.trim().strip_suffix(',').unwrap_or(inside.trim());
+    if inside.is_empty() {
+        return Ok(Value::List(list));
+    }
+    for number in inside.split(',').map(str::trim) {
+        let number = unquoted(number);
+        let known = number.parse().ok().filter(|known: &u8| *known <= max);
+        let known = known.ok_or_else(|| format!("{number} is no {unit} from 0 to {max}"))?;
+        let longer = list.with(known).filter(|list| list.numbers().len() <= usize::from(count));
+        list = longer.ok_or_else(|| {
+            let given = inside.split(',').count();
+            format!("{given} numbers, and there may be {count}")
+        })?;
+    }
+    Ok(Value::List(list))
 }
 
 fn joined(words: &impl WordList, between: &str) -> String {
@@ -364,6 +391,9 @@ pub fn describe(kind: &Kind<impl WordList>) -> String {
         Kind::Choice(words) => joined(words, " | "),
         Kind::Number { unit, scale: 1, .. } => format!("a whole number ({unit})"),
         Kind::Number { unit, .. } => format!("a number ({unit})"),
+        Kind::List { unit, count, max } => {
+            format!("a list of {unit}s from 0 to {max}, at most {count}")
+        }
     }
 }
 
@@ -390,6 +420,7 @@ pub fn show_value(kind: &Kind<impl WordList>, value: Value) -> String {
             words.words().nth(index).expect("the place of a word").to_string()
         }
         (Kind::Number { scale, .. }, Value::Number(stored)) => show_number(stored, *scale),
+        (Kind::List { .. }, Value::List(list)) => format!("{list:?}"),
         _ => unreachable!("{value:?} is no value of {kind:?}"),
     }
 }
@@ -417,6 +448,30 @@ mod tests {
         assert_eq!(keys.nand.program_us, Span::from_us(1_500));
         assert_eq!(show_value(&Kind::micros(0, 1 << 40), Value::Number(130_900)), "130.9");
         assert_eq!(show_value(&Kind::micros(0, 1 << 40), Value::Number(1_000_001)), "1000.001");
+    }
+
+    #[test]
+    fn lists_stand_in_brackets_or_not_and_are_refused_by_number() {
+        let list = |text: &str| {
+            let kind: Kind = Kind::List { unit: "handle", count: 3, max: 127 };
+            parse_value(&kind, text).map(|value| show_value(&kind, value))
+        };
+        for text in ["[0, 127, 1]", "0,127,1", " [ 0,\n 127,\n 1,\n] ", "'0,127,1'"] {
+            assert_eq!(list(text), Ok("[0, 127, 1]".to_string()), "{text}");
+        }
+        for none in ["[]", "", "[ ]"] {
+            assert_eq!(list(none), Ok("[]".to_string()), "{none}");
+        }
+        let refused = |text: &str| list(text).expect_err(text);
+        assert_eq!(refused("[0, 128]"), "128 is no handle from 0 to 127");
+        assert_eq!(refused("[0, 1000]"), "1000 is no handle from 0 to 127");
+        assert_eq!(refused("[0, -1]"), "-1 is no handle from 0 to 127");
+        assert_eq!(refused("[0,,1]"), " is no handle from 0 to 127");
+        assert_eq!(refused("[0, 1, 2, 0]"), "4 numbers, and there may be 3");
+        let keys = check("[placement]\nmap = [ # of three\n  0, 1, # two\n  2\n]\n", &[]);
+        assert_eq!(keys.placement.map.numbers(), [0, 1, 2]);
+        let wrong = "d.toml:2: placement.map: a is no handle from 0 to 127";
+        assert!(check("[placement]\nmap = ['a']\n", &[wrong]).placement.map.is_empty());
     }
 
     #[test]

@@ -143,6 +143,12 @@ impl Settings {
         Self::spare_target_of(&self.keys, &self.geometry, self.frontiers)
     }
 
+    /// Whether the blocks of one number of all planes are opened and collected together. With one
+    /// plane that is a block.
+    pub(crate) fn unites_blocks(&self) -> bool {
+        self.keys.unites_blocks(self.geometry.all_planes())
+    }
+
     /// The same of a device with these keys.
     pub(crate) fn spare_target_of(keys: &DeviceKeys, geometry: &Geometry, of: Frontiers) -> u64 {
         let block = u64::from(geometry.units_per_block());

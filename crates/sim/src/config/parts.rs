@@ -1,6 +1,6 @@
 //! The parts that the keys of a device name: built-in ones, or a user's own.
 
-use super::{DeviceKeys, LogSpan, Settings, WriteFrontier};
+use super::{DeviceKeys, LogSpan, ReclaimUnit, Settings, WriteFrontier};
 use crate::own::Family;
 use crate::parts::layer::Shape;
 use crate::parts::log::{AnyLayer, BoxedScheme, SchemeName};
@@ -92,6 +92,11 @@ impl DeviceKeys {
             WriteFrontier::Plane => 1,
             WriteFrontier::Die => self.geometry.planes,
         }
+    }
+
+    /// Whether the blocks of one number of so many planes are opened and collected together.
+    pub(crate) fn unites_blocks(&self, planes: u32) -> bool {
+        self.placement.unit == ReclaimUnit::Superblock && planes > 1
     }
 
     /// Whether pages are mapped one by one, and blocks collected.

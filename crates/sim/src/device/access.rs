@@ -2,7 +2,7 @@
 
 use super::Device;
 use crate::config::{DataOrder, PartialWrite, UnmappedRead};
-use crate::ftl::Plan;
+use crate::ftl::{Plan, Wrote};
 use crate::handle::{RequestId, SetId};
 use crate::sets::{Sets, Stage};
 use flashyard_core::graph::EdgeKind;
@@ -60,7 +60,7 @@ impl Device {
             }
         }
         self.plan_order(plan, earlier);
-        if self.ftl.write_translated(plan, lpn) {
+        if self.ftl.write_translated(plan, lpn, Wrote::Identified(request.place())) {
             self.plan_layered(plan, handle, lpn);
         }
     }

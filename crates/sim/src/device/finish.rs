@@ -13,8 +13,8 @@ impl Device {
     /// An operation is over: all its effects, then whoever goes on.
     pub(super) fn operation_over(&mut self, operation: &Operation, die: DieId) {
         let leader = operation.leader();
-        let alone = leader.filter(|&set| self.short_road && self.sets[set].rider().is_none());
-        if let Some(set) = alone {
+        if let Some(set) = leader.filter(|&set| self.short_road && self.sets[set].rider().is_none())
+        {
             return self.alone_over(set, operation, die);
         }
         if self.account.records_power() {
@@ -52,8 +52,7 @@ impl Device {
         self.settle(set, operation);
         self.stir(die);
         let reads = self.sets.stage(set) == Stage::Read;
-        let ended = if reads { self.sets.end_read(set) } else { None };
-        if let Some(request) = ended {
+        if reads && let Some(request) = self.sets.end_read(set) {
             self.host.access_ends();
             let track = self.sets.track(set);
             if self.host[request].set_over(track.own(), track.parts()) {

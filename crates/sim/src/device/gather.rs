@@ -194,7 +194,7 @@ impl Device {
         let mut at = self.queues.oldest(plane, stage);
         while let Some(set) = at.filter(|_| taken < most) {
             at = self.queues.newer(set);
-            if self.ftl.frontier(set, &self.sets) == frontier {
+            if self.ftl.fills((set, frontier), head, &self.sets) {
                 let ppn = self.ftl.take_beside(plane, frontier);
                 self.take_from_queue(set);
                 self.ride(set, Some(ppn), false, last);

@@ -6,7 +6,7 @@
 use super::Device;
 use crate::buffer::ports::Direction;
 use crate::buffer::{Batch, FlushOutcome, Put};
-use crate::ftl::{Lent, Scheme, Todo};
+use crate::ftl::{Lent, Scheme, Todo, Wrote};
 use crate::handle::{LineId, SetId};
 use crate::host::Timer;
 use crate::observe::FlushTrigger;
@@ -275,7 +275,7 @@ impl Device {
         let mut batch = Batch::new(group, head, asked, most);
         while let Some(line) = self.next_of_batch(&mut batch) {
             let lpn = self.line(line).lpn;
-            let of_all = self.ftl.write_begins(plane, lpn);
+            let of_all = self.ftl.write_begins(plane, lpn, Wrote::Flushed(group.to_le_bytes()[0]));
             plane = Some(of_all);
             together.push(self.new_flush(line, group, of_all));
         }

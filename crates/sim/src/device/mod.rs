@@ -72,7 +72,6 @@ pub use crate::phases::PhaseKeys;
 use crate::queues::Queues;
 use crate::random::BitErrors;
 use crate::sets::Sets;
-use crate::sets::charge::Idle;
 use crate::view::View;
 use delays::Split;
 use flashyard_core::units::{Lpn, Span, Time};
@@ -217,8 +216,7 @@ impl Device {
             && self.bit_errors.is_none()
             && self.settings.keys.buffer.read_allocate == ReadAllocate::Never
             && !(self.queues.has_state() || self.host.limits_dies())
-            && self.flash.idle() != Some(Idle::Stalled)
-            && !(self.flash.has_requests() || self.flash.limits_power());
+            && !(self.flash.has_requests() || self.flash.limits_power() || self.flash.stalls());
         self.admits_reads = self.short_road
             && self.settings.keys.map.store == MapStore::Resident
             && !self.host.carries_pages();

@@ -152,6 +152,11 @@ impl Device {
         phases::run(self, phase, streams, alone)
     }
 
+    /// Units that a placement handle can still take, if it has blocks of its own.
+    pub(crate) fn handle_room(&self, handle: u8) -> Option<u64> {
+        self.ftl.handle_room(handle)
+    }
+
     /// What has been done so far, in measured phases.
     pub(crate) fn figures(&self) -> Figures {
         self.account.figures()

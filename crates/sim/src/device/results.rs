@@ -35,7 +35,7 @@ impl Device {
         let lines = self.buffer.as_ref().map(|buffer| buffer.lines());
         EndState {
             ftl: ftl_figures(&self.ftl),
-            wear: self.wear(),
+            wear: Wear::of_device(ftl.blocks(), settings),
             footprint: Footprint::of(settings),
             cleaned: self.ftl.batch_cleaned(),
             buffer_units: lines.map_or(0, |lines| lines.units().into()),
@@ -53,18 +53,6 @@ impl Device {
             zones: ftl
                 .seen_zones()
                 .map(|zones| zones.zones_report(settings.geometry.unit_bytes().into())),
-        }
-    }
-
-    fn wear(&self) -> Wear {
-        let blocks = self.ftl.blocks();
-        let planes = self.ftl.planes();
-        let factory = u64::from(self.settings.factory_bad_blocks)
-            * u64::from(self.settings.geometry.all_planes());
-        Wear {
-            factory_bad_blocks: factory,
-            grown_bad_blocks: planes.map(|plane| u64::from(blocks.worn_out(plane))).sum(),
-            ..Wear::of(blocks.usable_erase_counts())
         }
     }
 }

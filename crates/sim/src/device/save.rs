@@ -19,7 +19,7 @@ use crate::saved::{Reader, RestoreError, Saved, Writer, load_list, save_list};
 const MAGIC: [u8; 8] = *b"FLASHYRD";
 
 /// Raised when anything that is saved changes.
-const VERSION: u32 = 17;
+const VERSION: u32 = 18;
 
 /// Sections whose keys must agree, and single keys.
 const SHAPE: [&str; 9] = [

@@ -147,7 +147,7 @@ impl Device {
             if codewords > 0 {
                 let blocks = device.ftl.blocks();
                 let block = ppn.map(|ppn| device.settings.geometry.block_of(ppn));
-                let erases = block.map_or(0, |block| blocks.erase_counts()[block.index()]);
+                let erases = block.map_or(0, |block| blocks.erases_of(block));
                 let read = read.filter(|_| stage == Stage::Read);
                 let kind = (stage, read.map(|read| (read.order, read.page)));
                 slowest = slowest.max(device.flash.sense(die, kind, ppn, codewords, erases));

@@ -38,7 +38,7 @@ impl Device {
         let does = match op {
             RequestOp::Read => Does::Read,
             RequestOp::Trim => Does::Trim,
-            _ => Does::Write(self.settings.frontiers.of_stream(request.place())),
+            _ => Does::Write(self.settings.keys.placement.handle_of(request.place())),
         };
         let origin = Origin { request: handle, order, page };
         let access = Access { origin, lpn, does, map: plan.map };

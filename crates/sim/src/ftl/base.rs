@@ -9,7 +9,7 @@ use super::ring::Ring;
 use super::slc::Slc;
 use super::study::Study;
 use super::zns::ZoneBlocks;
-use crate::config::{Allocation, GcKeys, GcPacing, MapKeys, Settings};
+use crate::config::{Allocation, GcKeys, GcPacing, MapKeys, PlacementKeys, Settings};
 use crate::handle::SetId;
 use crate::parts::blocks::{Blocks, Frontier};
 use crate::parts::log::none::RawOrder;
@@ -23,6 +23,7 @@ pub(crate) struct Base {
     pub(super) geometry: Geometry,
     pub(super) gc: GcKeys,
     pub(super) map_keys: MapKeys,
+    pub(super) placement: PlacementKeys,
     pub(super) study: Study,
     /// Whether a write may go to any plane; whether its data may be on another one than striping
     /// says, and change planes.
@@ -71,6 +72,7 @@ impl Base {
             geometry,
             gc: keys.gc,
             map_keys: keys.map,
+            placement: keys.placement,
             study: Study::new(settings),
             dynamic,
             moves: dynamic || spans,
@@ -274,6 +276,25 @@ impl Base {
     pub(crate) fn take_beside(&mut self, plane: PlaneId, frontier: Frontier) -> Ppn {
         let (ppn, _) = self.take_unit(plane, frontier).expect("its program unit has room");
         ppn
+    }
+
+    /// Whether a program that waits fills the program unit of another one on its plane: both go to
+    /// this frontier and, with superblocks, copies are of one job.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
+    pub(crate) fn fills(
+        &self,
+        (set, frontier): (SetId, Frontier),
+        head: SetId,
+        sets: &Sets,
+    ) -> bool {
+        self.frontier(set, sets) == frontier
+            && (!self.map.blocks.are_united() || self.is_of_job(set, head, sets))
+    }
+
+    fn is_of_job(&self, set: SetId, head: SetId, sets: &Sets) -> bool {
+        let job = |set: SetId| sets[set].source().map(|source| self.geometry.plane_of(source));
+        job(set) == job(head)
     }
 
     /// Units of a block that have been programmed, or are about to be.

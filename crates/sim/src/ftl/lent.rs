@@ -58,8 +58,9 @@ pub(crate) struct Copied {
     pub(crate) current: bool,
     /// Whether a job of garbage collection copied it, not a merge.
     pub(crate) of_job: bool,
-    /// Whose data its block held, where data of several handles are kept apart.
-    pub(crate) row: Option<u8>,
+    /// Where data of several handles are kept apart: whose data its block held, and whose open
+    /// block it was copied to.
+    pub(crate) row: Option<(u8, u8)>,
 }
 
 /// A block that has been erased.
@@ -147,6 +148,15 @@ impl Lent<'_> {
     pub(super) fn wait(&mut self, set: SetId, source: SetId, stage: u8, kind: EdgeKind) {
         self.sets.connect(Wait { source, stage, kind }, set, 0);
     }
+}
+
+/// How the data of a write came to be programmed, which says to which placement handle they go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wrote {
+    /// A request has this placement identifier.
+    Identified(u16),
+    /// The write buffer flushes lines of a handle.
+    Flushed(u8),
 }
 
 /// Why a program breaks a rule of NAND.

@@ -44,7 +44,7 @@ pub(crate) use journal::{Change, Known};
 use lent::CopiesDone;
 pub use lent::NandRule;
 pub(crate) use lent::{
-    BegunJob, Binding, Charge, Copied, CopyRun, Erased, Eraser, Lent, Room, Todo,
+    BegunJob, Binding, Charge, Copied, CopyRun, Erased, Eraser, Lent, Room, Todo, Wrote,
 };
 pub(crate) use page::PLANE_BYTES;
 use page::PageFtl;
@@ -232,8 +232,8 @@ impl Ftl {
     /// A write is translated: its program is added to a plan. Returns whether a layer plans it now,
     /// which has to be told more of it ([`Placement::plan_write`]) and adds it then.
     #[inline]
-    pub(crate) fn write_translated(&mut self, plan: &mut Plan, lpn: Lpn) -> bool {
-        let plane = self.write_begins(None, lpn);
+    pub(crate) fn write_translated(&mut self, plan: &mut Plan, lpn: Lpn, wrote: Wrote) -> bool {
+        let plane = self.write_begins(None, lpn, wrote);
         let plans_now = self.planned().is_some_and(|planned| !planned.plans_flushes());
         if !plans_now {
             self.push_program(plan, plane);
@@ -295,6 +295,14 @@ impl Ftl {
     /// Whether a page map chooses the pages of writes.
     pub(crate) fn is_page_map(&self) -> bool {
         matches!(self.scheme, Scheme::Page(_))
+    }
+
+    /// Units that the open blocks of a placement handle can still take; none where there is no such
+    /// handle, or where its data go to blocks that are not its own.
+    pub(crate) fn handle_room(&self, handle: u8) -> Option<u64> {
+        let blocks = self.base.blocks();
+        let own = self.is_page_map() && self.base.slc.is_none() && handle < blocks.handles();
+        own.then(|| blocks.open_room(Frontier::HostData(handle)))
     }
 
     /// A phase ends, when nothing of the layer's own work may be left over.
@@ -423,7 +431,7 @@ doors! {
     fn merge_all() -> bool;
     fn end_resting_jobs() -> bool;
     base
-    fn write_begins(plane: Option<PlaneId>, lpn: Lpn) -> PlaneId;
+    fn write_begins(plane: Option<PlaneId>, lpn: Lpn, wrote: Wrote) -> PlaneId;
     fn bind_program(set: SetId, sets: &Sets) -> Binding;
     fn programmed(ppn: Ppn);
     fn write_over(set: SetId, sets: &mut Sets) -> (u64, bool);

@@ -61,6 +61,7 @@ impl Care {
             static_gap: small(keys.wear.static_gap),
             factory_bad: settings.factory_bad_blocks,
             endurance: small(keys.nand.endurance_cycles),
+            united: settings.unites_blocks(),
             slc: settings.slc,
         }
     }
@@ -197,6 +198,17 @@ impl PageMap {
         }
     }
 
+    /// Valid units of a block by itself, also where it is part of a superblock. O(units / 64).
+    pub fn count_valid(&self, block: BlockId) -> u32 {
+        if !self.blocks.are_united() {
+            return self.blocks.valid_units(block);
+        }
+        let first = self.geometry.unit_of(block, 0).get();
+        let units = first..first + self.geometry.units_per_block();
+        let is_valid = |ppn: &u32| self.is_valid(Ppn::new(*ppn));
+        u32::try_from(units.filter(is_valid).count()).expect("units of a block have 32 bits")
+    }
+
     /// The first valid unit of a block at or after its unit `from`, and what it holds.
     pub fn next_valid(&self, block: BlockId, from: u32) -> Option<(u32, Ppn, Owner)> {
         let first = self.geometry.unit_of(block, 0).index();
@@ -236,15 +248,21 @@ impl PageMap {
                     Some(owner),
                     "{ppn:?} is mapped but does not point back"
                 );
-                valid[self.geometry.block_of(ppn).index()] += 1;
+                valid[self.blocks.home(self.geometry.block_of(ppn)).index()] += 1;
             }
         }
         for (index, &count) in valid.iter().enumerate() {
             let block = BlockId::from_index(index);
+            if self.blocks.home(block) != block {
+                continue;
+            }
             assert_eq!(self.blocks.valid_units(block), count, "valid pages of {block:?}");
         }
         let planes = valid.chunks(self.geometry.blocks_per_plane as usize);
         for (plane, counts) in (0..).map(PlaneId::new).zip(planes) {
+            if self.blocks.are_united() && plane.get() > 0 {
+                continue;
+            }
             let count = counts.iter().sum::<u32>();
             assert_eq!(self.blocks.valid_of_plane(plane), count, "valid units of {plane:?}");
         }

@@ -1,7 +1,7 @@
 //! What a scheme decides in the life of a set, between phases, and while the device is idle.
 
 use super::base::Base;
-use super::lent::{Binding, Charge, CopiesDone, CopyRun, Lent, Room};
+use super::lent::{Binding, Charge, CopiesDone, CopyRun, Lent, Room, Wrote};
 use super::plan::Plan;
 use crate::handle::SetId;
 use crate::parts::layer::MergeCounts;
@@ -95,7 +95,13 @@ pub(super) trait Placement {
 
     /// A program of host data is made, for this plane or, where none is given, for the one that it
     /// goes to. Returns it.
-    fn write_begins(&mut self, plane: Option<PlaneId>, lpn: Lpn, base: &mut Base) -> PlaneId {
+    fn write_begins(
+        &mut self,
+        plane: Option<PlaneId>,
+        lpn: Lpn,
+        wrote: Wrote,
+        base: &mut Base,
+    ) -> PlaneId {
         plane.unwrap_or_else(|| base.plane_of_lpn(lpn))
     }
 

@@ -11,12 +11,15 @@ mod lay;
 mod numbers;
 mod planned;
 mod slc;
+mod superblock;
+mod united;
 mod wear;
 
 use cells::Cells;
 pub use cells::{CacheBlocks, SlcCache};
 pub use full::FullBlocks;
 use index::Index;
+use superblock::Superblocks;
 use wear::Heap;
 pub use wear::{Care, Freed};
 
@@ -73,11 +76,6 @@ pub struct Frontiers {
 }
 
 impl Frontiers {
-    /// The frontier of the host data of a stream of requests.
-    pub const fn of_stream(self, stream: u16) -> u8 {
-        (stream % self.streams as u16).to_le_bytes()[0]
-    }
-
     /// How many open blocks a plane may have.
     pub const fn count(self) -> u32 {
         let maps = if self.maps { 1 + self.copied_maps as u32 } else { 0 };
@@ -210,6 +208,8 @@ pub struct Blocks {
     least_full: Vec<Heap>,
     /// Blocks that are used with one bit a cell, where there are such.
     cells: Option<Box<Cells>>,
+    /// Superblocks in place of blocks, where they are kept.
+    superblocks: Option<Box<Superblocks>>,
 }
 
 crate::saved::saved!(OpenBlock { block, next });
@@ -229,12 +229,14 @@ crate::saved::saved!(Pool {
 } skip { gaining });
 crate::saved::saved!(Blocks {
     pools, open, valid, erases, tags, filled, bad, links, full, bucket_head, bucket_tail,
-    index, cells,
+    index, cells, superblocks,
 } skip { geometry, frontiers, care, least_free, least_full });
 
 impl Blocks {
     /// All blocks but bad ones erased and free.
-    pub fn new(geometry: Geometry, frontiers: Frontiers, care: Care) -> Self {
+    pub fn new(array: Geometry, frontiers: Frontiers, care: Care) -> Self {
+        let superblocks = care.united.then(|| Superblocks::new(array, frontiers.count()));
+        let geometry = if care.united { Superblocks::shape(array) } else { array };
         let blocks = geometry.blocks() as usize;
         let planes = geometry.all_planes() as usize;
         let buckets = planes * (geometry.units_per_block() as usize + 1);
@@ -258,6 +260,7 @@ impl Blocks {
             least_free: Care::heaps(care.dynamic, planes),
             least_full: Care::heaps(care.static_gap > 0, planes),
             cells: Cells::new(care.slc, blocks, planes),
+            superblocks,
             care,
         };
         made.mark_factory_bad();
@@ -268,8 +271,13 @@ impl Blocks {
     /// Bytes that they take in the simulator's memory: of blocks, and of what has an entry for each
     /// number of valid units.
     pub(crate) fn bytes(geometry: &Geometry, frontiers: Frontiers, care: &Care) -> (u64, u64) {
-        let (planes, blocks) = (u64::from(geometry.all_planes()), u64::from(geometry.blocks()));
-        let units = geometry.units_per_block();
+        let (shape, of_superblocks) = if care.united {
+            (Superblocks::shape(*geometry), Superblocks::bytes(geometry, frontiers.count()))
+        } else {
+            (*geometry, 0)
+        };
+        let (planes, blocks) = (u64::from(shape.all_planes()), u64::from(shape.blocks()));
+        let units = shape.units_per_block();
         let (listed, by_number) = Index::bytes(care.rule.looks(), planes, blocks, units);
         // Numbers of valid units and of erases, two links; when it was filled; its frontier, two
         // marks.
@@ -281,31 +289,40 @@ impl Blocks {
         let pools = planes * (size_of::<Pool>() as u64 + open);
         let buckets = planes * (u64::from(units) + 1) * 8;
         let cells = if care.slc.is_some() { Cells::bytes(planes, blocks) } else { 0 };
-        (blocks * (each + heaps * heap_bytes) + listed + pools + cells, buckets + by_number)
+        let of_blocks = blocks * (each + heaps * heap_bytes) + listed + pools + cells;
+        (of_blocks + of_superblocks, buckets + by_number)
     }
 
     /// Free blocks of a plane.
     pub fn free_blocks(&self, plane: PlaneId) -> u32 {
-        self.pools[plane.index()].free_blocks
+        self.pools[self.pool_of(plane).index()].free_blocks
     }
 
     /// Valid units of a plane.
     pub fn valid_of_plane(&self, plane: PlaneId) -> u32 {
-        self.pools[plane.index()].valid
+        self.pools[self.pool_of(plane).index()].valid
     }
 
-    /// Valid units of a block.
+    /// Valid units of a block, or of the superblock that it is part of.
     pub fn valid_units(&self, block: BlockId) -> u32 {
-        self.valid[block.index()]
+        self.valid[self.home(block).index()]
     }
 
     /// Whether a block holds map pages.
     pub fn holds_map(&self, block: BlockId) -> bool {
-        self.tags[block.index()] >= self.frontiers.data()
+        self.tag(block) >= self.frontiers.data()
+    }
+
+    /// The frontier that fills or filled a block, by its place.
+    fn tag(&self, block: BlockId) -> u16 {
+        self.tags[self.home(block).index()]
     }
 
     /// How far a block that no job is collecting has been programmed, in units.
     pub fn written_units(&self, block: BlockId) -> u32 {
+        if self.are_united() {
+            return self.written_in(block);
+        }
         let plane = self.geometry.plane_of_block(block).index();
         if self.full[block.index()] || self.pools[plane].begun == block.get() + 1 {
             return self.geometry.units_per_block();
@@ -321,7 +338,7 @@ impl Blocks {
 
     /// The frontier that valid units of a block are copied to.
     pub fn copy_frontier(&self, block: BlockId) -> Frontier {
-        self.frontiers.for_copy(self.tags[block.index()])
+        self.frontiers.for_copy(self.tag(block))
     }
 
     /// Where data of several streams are kept apart: the stream whose data a block holds or, where
@@ -329,12 +346,27 @@ impl Blocks {
     pub fn placed_in(&self, block: BlockId) -> Option<u8> {
         let streams = self.frontiers.streams;
         let apart = streams > 1 && !self.holds_map(block);
-        apart.then(|| self.frontiers.stream_of(self.tags[block.index()]).unwrap_or(streams))
+        apart.then(|| self.frontiers.stream_of(self.tag(block)).unwrap_or(streams))
     }
 
-    /// How often each block has been erased.
-    pub fn erase_counts(&self) -> &[u32] {
-        &self.erases
+    /// Whose open block a block of data is or was: that of a stream or, where copies of several
+    /// share one, the number of streams.
+    pub fn filled_by(&self, block: BlockId) -> u8 {
+        let Frontiers { streams, .. } = self.frontiers;
+        match self.tag(block) {
+            tag if tag < u16::from(streams) => tag.to_le_bytes()[0],
+            tag => self.frontiers.stream_of(tag).unwrap_or(streams),
+        }
+    }
+
+    /// Placement handles.
+    pub const fn handles(&self) -> u8 {
+        self.frontiers.streams
+    }
+
+    /// How often a block has been erased.
+    pub fn erases_of(&self, block: BlockId) -> u32 {
+        self.erases[self.home(block).index()]
     }
 
     /// Whether copies are put into the open block of a frontier too.
@@ -354,12 +386,19 @@ impl Blocks {
 
     /// Whether a frontier can program without a new block.
     pub fn has_open_block(&self, plane: PlaneId, frontier: Frontier) -> bool {
+        if self.are_united() {
+            return self.has_united_room(plane, frontier);
+        }
         self.open[self.slot(plane, frontier)].block != 0
     }
 
     /// Takes the next unit of a frontier, opening a free block where none is open. Returns the unit
-    /// and whether a block was opened; `None` where the plane has no free block.
+    /// and whether a block was opened; `None` where the plane has no free block or, with
+    /// superblocks, no room in the one that is open.
     pub fn take_unit(&mut self, plane: PlaneId, frontier: Frontier) -> Option<(Ppn, bool)> {
+        if self.are_united() {
+            return self.take_united(plane, frontier);
+        }
         let slot = self.slot(plane, frontier);
         let mut open = self.open[slot];
         let opened = open.block == 0;
@@ -400,6 +439,9 @@ impl Blocks {
         if missing == 0 {
             return;
         }
+        if self.are_united() {
+            return self.pad_united(plane, frontier, missing);
+        }
         let slot = self.slot(plane, frontier);
         let open = &mut self.open[slot];
         open.next += missing;
@@ -428,6 +470,9 @@ impl Blocks {
     /// The page, counted inside its block, that a frontier programs next; `None` where it would
     /// open a block.
     pub fn next_page(&self, plane: PlaneId, frontier: Frontier) -> Option<u32> {
+        if self.are_united() {
+            return self.next_united_page(plane, frontier);
+        }
         let open = self.open[self.slot(plane, frontier)];
         (open.block != 0).then(|| open.next / self.geometry.units_per_page)
     }
@@ -435,6 +480,9 @@ impl Blocks {
     /// A program unit that holds `ppn` has been programmed: its block becomes a possible victim
     /// with its last one.
     pub fn programmed(&mut self, ppn: Ppn) {
+        if self.are_united() {
+            return self.programmed_united(ppn);
+        }
         if self.is_slc(self.geometry.block_of(ppn)) {
             return self.programmed_cached(ppn);
         }
@@ -449,12 +497,12 @@ impl Blocks {
 
     /// A unit holds the newest contents of a logical unit or map page.
     pub fn validate(&mut self, ppn: Ppn) {
-        self.change_valid(self.geometry.block_of(ppn), 1);
+        self.change_valid(self.home_of(ppn), 1);
     }
 
     /// A unit no longer does.
     pub fn invalidate(&mut self, ppn: Ppn) {
-        self.change_valid(self.geometry.block_of(ppn), -1);
+        self.change_valid(self.home_of(ppn), -1);
     }
 
     /// The next block of a plane to clean; `None` if no full block gains: copying any of them would
@@ -466,6 +514,7 @@ impl Blocks {
     /// The same, and at how many blocks the rule looked to find it. Unless `by_rule` it is the one
     /// with the fewest valid units of all, whatever the rule.
     pub fn search(&mut self, plane: PlaneId, by_rule: bool) -> Option<(BlockId, u64)> {
+        let plane = self.pool_of(plane);
         let rule = self.care.rule.clone();
         let mut full = FullBlocks::new(self, plane);
         let victim = if by_rule { rule.victim(&mut full) } else { full.fewest_of_all() }?;
@@ -501,7 +550,8 @@ impl Blocks {
 
     /// Takes the victim that was given up, which is claimed already.
     pub fn take_begun(&mut self, plane: PlaneId) -> Option<BlockId> {
-        std::mem::take(&mut self.pools[plane.index()].begun).checked_sub(1).map(BlockId::new)
+        let pool = self.pool_of(plane);
+        std::mem::take(&mut self.pools[pool.index()].begun).checked_sub(1).map(BlockId::new)
     }
 
     /// Units that can be programmed before another block is erased: those of free blocks and what
@@ -515,6 +565,18 @@ impl Blocks {
         });
         let left: u64 = open.map(|open| units - u64::from(open.next)).sum();
         u64::from(self.free_blocks(plane)) * units + left
+    }
+
+    /// Units that the open blocks of a frontier can still take, one of each plane; a plane where
+    /// none is open opens a whole one with the next unit.
+    pub fn open_room(&self, frontier: Frontier) -> u64 {
+        if self.are_united() {
+            return self.united_room(frontier).into();
+        }
+        let units = self.geometry.units_per_block();
+        let planes = (0..self.geometry.all_planes()).map(PlaneId::new);
+        let open = planes.map(|plane| self.open[self.slot(plane, frontier)]);
+        open.map(|open| u64::from(units - open.next)).sum()
     }
 
     fn slot(&self, plane: PlaneId, frontier: Frontier) -> usize {

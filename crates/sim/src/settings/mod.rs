@@ -10,13 +10,14 @@ mod power;
 mod raw;
 mod requests;
 mod slc;
+mod superblock;
 mod times;
 pub(crate) mod zns;
 
 use crate::config::{
-    Allocation, BufferKeys, ConfigError, DeviceKeys, Eviction, GcStart, HostChoice, Isolation,
-    MapKeys, MapReserve, MapStore, MultiPlane, Precision, Problem, Settings, SlotsScope,
-    operation_mw, units_of_plane,
+    Allocation, BufferKeys, ConfigError, DeviceKeys, Eviction, GcStart, HostChoice, MapKeys,
+    MapReserve, MapStore, MultiPlane, Precision, Problem, Settings, SlotsScope, operation_mw,
+    units_of_plane,
 };
 use crate::initial;
 use crate::parts::blocks::Frontiers;
@@ -186,9 +187,23 @@ fn check_frontier(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
     }
 }
 
+/// Identifiers go to handles that there are.
+fn check_placement_map(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
+    let handles = keys.placement.handles;
+    let map = keys.placement.map;
+    let beyond = map.numbers().iter().position(|handle| u64::from(*handle) >= handles);
+    if let Some(place) = beyond {
+        let handle = map.numbers()[place];
+        fail(format!(
+            "placement.map: identifier {place} goes to handle {handle}, but there are \
+             placement.handles = {handles}, counted from 0"
+        ));
+    }
+}
+
 /// What handles need whose data stay apart for good.
 fn check_placement(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
-    if keys.placement.isolation != Isolation::Persistent || keys.placement.handles == 1 {
+    if !keys.placement.isolates() {
         return;
     }
     if keys.ftl.generations != 1 {
@@ -225,7 +240,9 @@ fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl Fn
     check_die_depth(keys, fail);
     times::check(keys, geometry, fail);
     slc::check(keys, fail);
+    check_placement_map(keys, fail);
     check_placement(keys, fail);
+    superblock::check(keys, geometry.all_planes(), fail);
     power::check(keys, unit_bytes(keys), fail);
     let HostChoice { dispatch_width, dispatch_ns, .. } = keys.host;
     let by_pages = HostRule::of(keys).by_pages();
@@ -333,8 +350,7 @@ fn check_buffer(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
 /// Which open blocks the planes have.
 fn frontiers(keys: &DeviceKeys) -> Frontiers {
     let small = |count: u64| u8::try_from(count).expect("the key's range fits 8 bits");
-    // A single handle shares its blocks with nobody.
-    let isolated = keys.placement.isolation == Isolation::Persistent && keys.placement.handles > 1;
+    let isolated = keys.placement.isolates();
     let copied = if isolated { keys.placement.handles } else { keys.ftl.generations };
     Frontiers {
         streams: small(keys.placement.handles),

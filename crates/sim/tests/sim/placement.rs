@@ -9,10 +9,12 @@ use crate::formulas::greedy_write_amplification;
 use crate::generators::devices::{Family, case};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Time;
-use flashyard_sim::config::{Isolation, Settings};
+use flashyard_sim::config::{DeviceKeys, Isolation, Settings, apply_setting};
 use flashyard_sim::device::{Device, PhaseKeys};
+use flashyard_sim::drive::Drive;
 use flashyard_sim::observe::{BlockErased, Contents, Observer, Shared, UnitProgrammed};
 use flashyard_sim::report::{HandleReport, Report};
+use flashyard_sim::session::{HandleStatus, Session, Stop};
 use flashyard_sim::stream::{Pacing, Stream};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -166,6 +168,88 @@ fn separated_classes_cost_what_uniform_writes_do() {
     }
 }
 
+/// With a map each identifier goes to the handle that the list says: the same device as with the
+/// handles themselves for identifiers. Identifiers behind its end go where the first one does.
+#[test]
+fn a_map_says_the_handle_of_each_identifier() {
+    let told = |keys: &[&str], of: fn(u16) -> u16| {
+        let settings = die(64, 16, 30, &[&APART[..], &["placement.handles=3"], keys].concat());
+        let units = u64::from(settings.exported_units);
+        let requests: Vec<Request> = (0..)
+            .zip(two_classes(units, (units / 3, 60), 3 * units, 2))
+            .map(|(at, request): (u64, _)| {
+                let class = request.placement.expect("it has a class");
+                request.placed(Some(of(class + 2 * u16::from(at % 3 == 0))))
+            })
+            .collect();
+        run(&settings, &requests)
+    };
+    // Identifiers 0 to 3, and 200 in place of 0 now and then.
+    let mapped =
+        told(&["placement.map=[2, 0, 0, 1]"], |place| if place == 0 { 200 } else { place });
+    let direct = told(&[], |place| [2, 0, 0, 1][usize::from(place)]);
+    assert_eq!(rows(&mapped), rows(&direct));
+    assert!(rows(&mapped).iter().all(|row| row.host_bytes > 100 * 4_096));
+    assert_eq!(mapped.flash.pages, direct.flash.pages);
+    assert_ne!(rows(&told(&[], |place| place)), rows(&direct));
+    let refused = |map: &str| {
+        let keys = ["geometry.blocks_per_plane=256", "placement.handles=2", map];
+        crate::common::try_settings(&keys).expect_err("it is refused")
+    };
+    let beyond = refused("placement.map=0,1,2");
+    let why = "placement.map: identifier 2 goes to handle 2, but there are placement.handles = 2";
+    assert!(beyond.contains(why), "{beyond}");
+    let mut problems = Vec::new();
+    let long = format!("placement.map=[{}]", vec!["0"; 129].join(", "));
+    apply_setting("--set", &long, &mut DeviceKeys::default(), &mut problems);
+    assert_eq!(problems[0].what, "placement.map: 129 numbers, and there may be 128");
+}
+
+/// What the reclaim unit of a handle can still take (RUAMW), by the test's own count: each plane
+/// has an open block, and a block takes so many units. Host, media and erased bytes add up.
+#[test]
+fn a_session_sees_what_a_reclaim_unit_can_still_take() {
+    let shape = ["geometry.channels=2", "geometry.ways=1", "geometry.planes=2"];
+    for keys in [&[][..], &["placement.handles=1"]] {
+        let settings = die(32, 16, 60, &[&APART[..], &shape, keys].concat());
+        let (units, planes) = (u64::from(settings.exported_units), 4);
+        assert_eq!(u64::from(settings.geometry.all_planes()), planes);
+        let handles = settings.keys.placement.handles;
+        let requests = two_classes(units, (units / 2 + 3, 70), 4 * units, 21);
+        let mut session = Session::new(Drive::new(&settings));
+        let mut taken = BTreeMap::new();
+        let mut host = [0; 2];
+        for (at, request) in requests.iter().enumerate() {
+            session.submit(&request.at(session.now())).expect("it is in range");
+            session.advance(Time::MAX, Stop::At).expect("it is in range");
+            let handle = u64::from(request.placement.expect("a class")) % handles;
+            *taken.entry((handle, request.first_sector / 8 % planes)).or_insert(0) += 1;
+            host[usize::try_from(handle).unwrap()] += 4_096;
+            if at % 37 != 0 {
+                continue;
+            }
+            for handle in 0..handles {
+                let of_plane = |plane| taken.get(&(handle, plane)).copied().unwrap_or(0) % 16;
+                let left: u64 = (0..planes).map(|plane| 16 - of_plane(plane)).sum();
+                let found = session.handle(u8::try_from(handle).unwrap()).expect("a handle");
+                assert_eq!(found.available_bytes, left * 4_096, "request {at}");
+                assert_eq!(found.unit_bytes, 16 * planes * 4_096);
+                assert_eq!(found.host_bytes, host[usize::try_from(handle).unwrap()]);
+            }
+        }
+        let all = session.figures();
+        let found = (0..handles).map(|handle| session.handle(u8::try_from(handle).unwrap()));
+        let found: Vec<_> = found.map(|found| found.expect("a handle")).collect();
+        let sum = |of: fn(&HandleStatus) -> u64| found.iter().map(of).sum::<u64>();
+        assert_eq!(u128::from(sum(|one| one.media_bytes)), all.programmed_bytes);
+        assert_eq!(sum(|one| one.erased_bytes), all.erased_blocks * 16 * 4_096);
+        assert!(all.erased_blocks > 100, "{} blocks", all.erased_blocks);
+        assert!(session.handle(u8::try_from(handles).unwrap()).is_none());
+    }
+    let zoned = settings(&["ftl.scheme=zns", "map.store=resident"]);
+    assert!(Session::new(Drive::new(&zoned)).handle(0).is_none());
+}
+
 /// Sums by handle add up to those of the device: programs of the host and of copies, erases.
 #[test]
 fn sums_by_handle_add_up() {
@@ -185,6 +269,19 @@ fn sums_by_handle_add_up() {
         assert_eq!(sum(|row| row.host_bytes), requests.len() as u64 * 4_096);
         assert_eq!(sum(|row| row.media_bytes), flash("programs", &["host", "gc"]));
         assert_eq!(sum(|row| row.copied_bytes), flash("programs", &["gc"]));
+        for row in rows(&report) {
+            let to: Vec<_> = row.copied_to.iter().map(|to| to.handle).collect();
+            let isolated = settings.keys.placement.isolation == Isolation::Persistent;
+            let where_it_goes = match settings.keys.ftl.generations {
+                _ if isolated => row.handle,
+                0 => Some(0),
+                _ => None,
+            };
+            let copied = row.copied_to.iter().map(|to| to.bytes).sum::<u64>();
+            assert_eq!(copied, row.copied_bytes, "{keys:?}");
+            let copies = row.copied_bytes > 0;
+            assert_eq!(to, if copies { vec![where_it_goes] } else { Vec::new() }, "{keys:?}");
+        }
         let blocks = report.flash.pages["erases"].values().sum::<u64>();
         assert_eq!(sum(|row| row.erased_bytes), blocks * 16 * 4_096);
         let bins = report.series.as_ref().expect("there are bins").bins.len();

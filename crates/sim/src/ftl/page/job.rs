@@ -83,6 +83,15 @@ impl Job {
     }
 }
 
+/// Garbage collection of superblocks, by a job on each plane.
+#[derive(Clone, Debug, Default)]
+pub(super) struct United {
+    /// Planes whose job is not over.
+    pub(super) under_way: u32,
+    /// Copies of a program unit while they are made.
+    pub(super) batch: Vec<SetId>,
+}
+
 /// What a job does next.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum JobStep {

@@ -36,6 +36,7 @@ impl PageFtl {
     pub(crate) fn collect(&mut self, plane: PlaneId, charge: Charge, lent: &mut Lent<'_>) {
         lent.base.idle.note(plane);
         match self.planes[plane.index()].job {
+            None if self.unites_now() => {}
             None => {
                 if let Some(trigger) = self.trigger(plane, lent) {
                     self.start_job(plane, charge, trigger, lent);
@@ -73,6 +74,9 @@ impl PageFtl {
         trigger: Trigger,
         lent: &mut Lent<'_>,
     ) {
+        if self.united.is_some() {
+            return self.start_united(charge, trigger, lent);
+        }
         if lent.base.slc.is_some() && self.folds_instead(plane, charge, lent) {
             return;
         }
@@ -121,7 +125,11 @@ impl PageFtl {
     /// Takes the next victim of a plane out of its full blocks: the one that an earlier job has
     /// given up, else by the rule. Returns it, whether its job levels wear, and at how many blocks
     /// the rule looked. Every other job may level wear, so that the ones between bring free blocks.
-    fn next_victim(&mut self, base: &mut Base, plane: PlaneId) -> Option<(BlockId, bool, u64)> {
+    pub(super) fn next_victim(
+        &mut self,
+        base: &mut Base,
+        plane: PlaneId,
+    ) -> Option<(BlockId, bool, u64)> {
         let blocks = &mut base.map.blocks;
         if let Some(victim) = blocks.take_begun(plane) {
             return Some((victim, false, 0));
@@ -152,13 +160,17 @@ impl PageFtl {
     /// the last one its map pages are rewritten. With pacing one program unit follows the other, as
     /// long as the plane wants copies.
     pub(super) fn copy_more(&mut self, plane: PlaneId, lent: &mut Lent<'_>) {
+        if self.united.is_some() {
+            return self.copy_united(plane, lent);
+        }
         if !self.wants_copies(plane, lent) {
             return;
         }
         loop {
             match self.next_step(lent.base, plane) {
                 JobStep::Copy { job, source, owner } => {
-                    self.new_copy(plane, &job, (source, owner), lent);
+                    let copy = self.new_copy([plane; 2], &job, (source, owner), lent);
+                    lent.go_on(copy);
                 }
                 JobStep::Erase if lent.base.is_paced() && !self.job(plane).folds => {
                     return self.erase_paced(plane, lent);
@@ -169,16 +181,16 @@ impl PageFtl {
         }
     }
 
-    /// Makes the set that copies a unit.
-    fn new_copy(
+    /// Makes the set that copies a unit from one plane to another, or to the same.
+    pub(super) fn new_copy(
         &self,
-        plane: PlaneId,
+        [plane, to]: [PlaneId; 2],
         job: &Job,
         (source, owner): (Ppn, Owner),
         lent: &mut Lent<'_>,
-    ) {
+    ) -> SetId {
         let [read, program, _] = job.stages();
-        let stages = [(read, plane), (program, plane)];
+        let stages = [(read, plane), (program, to)];
         let paced = lent.base.is_paced() && !job.folds;
         let charge = if paced { self.last_allocator(plane) } else { job.charge };
         let work = match owner {
@@ -192,12 +204,12 @@ impl PageFtl {
         if !paced {
             lent.wait(job.eraser(), copy, 1, EdgeKind::Gc);
         }
-        lent.go_on(copy);
+        copy
     }
 
     /// The next step of a plane's job: at most as many copies at a time as fill a program unit.
     #[inline]
-    fn next_step(&mut self, base: &mut Base, plane: PlaneId) -> JobStep {
+    pub(super) fn next_step(&mut self, base: &mut Base, plane: PlaneId) -> JobStep {
         let most = base.geometry.program_units();
         let job = self.plane_mut(plane).job.as_mut().expect("a copy belongs to a job");
         let paced = base.is_paced() && !job.folds;

@@ -8,12 +8,13 @@ mod paced;
 mod pacing;
 mod placement;
 mod room;
+mod superblock;
 
 use crate::config::Settings;
 use crate::ftl::lent::Charge;
 use crate::saved::saved;
 use flashyard_core::units::{BlockId, PlaneId};
-use job::Job;
+use job::{Job, United};
 use moved::Moved;
 use pacing::Pacing;
 
@@ -49,6 +50,8 @@ pub(crate) struct PageFtl {
     pacing: Option<Box<Pacing>>,
     /// Where dynamic allocation goes on.
     pub(super) next_stripe: u32,
+    /// Where superblocks are collected.
+    united: Option<Box<United>>,
 }
 
 impl PageFtl {
@@ -67,6 +70,7 @@ impl PageFtl {
             planes: (0..settings.geometry.all_planes()).map(|_| plane()).collect(),
             pacing: Pacing::new(settings),
             next_stripe: 0,
+            united: settings.unites_blocks().then(Box::default),
         }
     }
 

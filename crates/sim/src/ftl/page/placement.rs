@@ -5,7 +5,7 @@ use super::PageFtl;
 use super::jobs::ROUNDS_WITHOUT_ROOM;
 use crate::config::GcStart;
 use crate::ftl::base::Base;
-use crate::ftl::lent::{Binding, Charge, Copied, Erased, Eraser, Lent, Room, Todo};
+use crate::ftl::lent::{Binding, Charge, Copied, Erased, Eraser, Lent, Room, Todo, Wrote};
 use crate::ftl::page_map::Owner;
 use crate::ftl::placement::Placement;
 use crate::handle::SetId;
@@ -32,6 +32,9 @@ impl Placement for PageFtl {
         let (plane, stage) = (lent.sets.plane(set), lent.sets.stage(set));
         if lent.base.blocks_collection(stage) {
             return Room::NoReserve;
+        }
+        if self.united.is_some() {
+            return self.seek_united(set, charge, lent);
         }
         if let Some(other) = self.other_plane(lent.base, set, lent.sets) {
             return Room::Elsewhere(other);
@@ -68,13 +71,15 @@ impl Placement for PageFtl {
         if current {
             lent.base.map.commit(owner, to);
         }
+        // Copies of a superblock may go to another plane than that of their job.
+        let plane = if self.united.is_some() { lent.base.geometry.plane_of(from) } else { plane };
         let job = self.job_mut(plane);
         job.copies -= 1;
         let folds = job.folds;
         if let Some(pacing) = self.pacing.as_mut().filter(|_| !folds) {
             pacing.paid(plane);
         }
-        let row = lent.base.map.blocks.placed_in(lent.base.geometry.block_of(from));
+        let row = lent.base.rows_of_copy(from, to);
         lent.todo.push(Todo::Copied(set, Copied { lpn, from, to, current, of_job: true, row }));
         if let Some(lpn) = lpn.filter(|_| current && lent.base.has_cache()) {
             let cached = self.entry_moved(lent.base, plane, lpn, lent.sets);
@@ -91,7 +96,10 @@ impl Placement for PageFtl {
         let state = self.plane_mut(plane);
         let job = state.job.take().expect("an erase belongs to a job");
         assert_eq!(job.eraser, Some(set), "another job erases this block");
-        let waits = std::mem::take(&mut state.programs_wait);
+        let last = self.united_over();
+        let of_all = if self.united.is_some() { PlaneId::new(0) } else { plane };
+        let state = self.plane_mut(of_all);
+        let waits = last && std::mem::take(&mut state.programs_wait);
         state.rounds_without_room += u32::from(waits);
         let rounds = u64::from(state.rounds_without_room);
         let patience = ROUNDS_WITHOUT_ROOM * u64::from(lent.base.geometry.blocks_per_plane);
@@ -102,7 +110,7 @@ impl Placement for PageFtl {
         lent.todo.push(Todo::Erased(set, erased));
         lent.note_erase(job.victim);
         let in_background = lent.base.idle.background_over(plane);
-        if !no_room && !lent.ended {
+        if !no_room && !lent.ended && last {
             self.collect(plane, self.last_allocator(plane), lent);
             if in_background && self.is_busy(plane) {
                 lent.base.idle.background_began(plane);
@@ -176,11 +184,20 @@ impl Placement for PageFtl {
     }
 
     #[inline]
-    fn write_begins(&mut self, plane: Option<PlaneId>, lpn: Lpn, base: &mut Base) -> PlaneId {
+    fn write_begins(
+        &mut self,
+        plane: Option<PlaneId>,
+        lpn: Lpn,
+        wrote: Wrote,
+        base: &mut Base,
+    ) -> PlaneId {
         if !base.dynamic {
             return plane.unwrap_or_else(|| base.plane_of_lpn(lpn));
         }
-        let plane = plane.unwrap_or_else(|| self.least_busy_plane(base));
+        let plane = plane.unwrap_or_else(|| match self.united {
+            Some(_) => Self::next_in_turn(wrote, base),
+            None => self.least_busy_plane(base),
+        });
         self.plane_mut(plane).writes += 1;
         plane
     }
@@ -200,7 +217,8 @@ impl Placement for PageFtl {
             return Binding::Full;
         };
         if sets[set].request().is_some() || sets[set].line().is_some() {
-            self.plane_mut(plane).rounds_without_room = 0;
+            let of_all = if self.united.is_some() { PlaneId::new(0) } else { plane };
+            self.plane_mut(of_all).rounds_without_room = 0;
         }
         if opened { Binding::NewBlock(ppn) } else { Binding::Page(ppn) }
     }

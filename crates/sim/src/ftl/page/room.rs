@@ -8,7 +8,7 @@ use crate::ftl::placement::Placement;
 use crate::handle::SetId;
 use crate::parts::blocks::Frontier;
 use crate::sets::{Sets, Stage};
-use flashyard_core::units::PlaneId;
+use flashyard_core::units::{PlaneId, Ppn};
 
 impl PageFtl {
     /// The plane with the fewest unfinished host programs, in the order of striping from the one
@@ -86,6 +86,15 @@ impl PageFtl {
 }
 
 impl Base {
+    /// Where data of several handles are kept apart: whose data the block of a copy's source holds,
+    /// and to whose open block it went.
+    #[inline]
+    pub(super) fn rows_of_copy(&self, from: Ppn, to: Ppn) -> Option<(u8, u8)> {
+        let [from, to] = [from, to].map(|ppn| self.geometry.block_of(ppn));
+        let blocks = &self.map.blocks;
+        blocks.placed_in(from).map(|row| (row, blocks.filled_by(to)))
+    }
+
     /// Whether a plane holds as many valid units as it can collect.
     pub(super) fn is_full(&self, plane: PlaneId) -> bool {
         self.map.blocks.valid_of_plane(plane) >= self.plane_valid_units

@@ -25,8 +25,11 @@ impl Blocks {
     }
 
     /// A block with fewer valid units than this gains.
-    const fn gain_below(&self) -> u32 {
-        self.geometry.units_per_block() - self.geometry.program_units() + 1
+    fn gain_below(&self) -> u32 {
+        let units = self.geometry.units_per_block();
+        // Each plane may end its copies with a program unit that is not full.
+        let planes = u32::try_from(self.blocks_of_each()).expect("planes have 32 bits");
+        units - planes * (self.geometry.program_units() - 1)
     }
 
     /// Whether a block gains: copying it takes fewer program units than its erase frees.
@@ -62,7 +65,8 @@ impl Blocks {
 impl Blocks {
     /// The fewest valid units of a full block of a plane that gains.
     pub(crate) fn fewest_valid(&mut self, plane: PlaneId) -> Option<u32> {
-        let fewest = FullBlocks::new(self, plane).fewest()?;
+        let pool = self.pool_of(plane);
+        let fewest = FullBlocks::new(self, pool).fewest()?;
         Some(self.valid_units(fewest))
     }
 }
@@ -110,7 +114,7 @@ impl<'a> FullBlocks<'a> {
     }
 
     /// A block with fewer valid units than this gains.
-    pub const fn gain_below(&self) -> u32 {
+    pub fn gain_below(&self) -> u32 {
         self.blocks.gain_below()
     }
 

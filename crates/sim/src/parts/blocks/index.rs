@@ -187,11 +187,11 @@ impl Blocks {
     }
 
     fn index_number(&mut self, block: BlockId) {
+        let gains = self.index.numbers.is_some() && self.gains(block);
         if let Some(numbers) = &mut self.index.numbers {
             let plane = self.geometry.plane_of_block(block);
             let valid = self.valid[block.index()];
-            let below = self.geometry.units_per_block() - self.geometry.program_units() + 1;
-            numbers.set(plane, block, (valid < below).then_some(valid));
+            numbers.set(plane, block, gains.then_some(valid));
         }
     }
 

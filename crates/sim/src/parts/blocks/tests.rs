@@ -90,19 +90,3 @@ fn free_blocks_are_used_fresh_ones_first_then_in_the_order_of_erase() {
     assert_eq!((next[24], next[28]), (1, 0));
     assert!(blocks.take_unit(plane, Frontier::HostData(0)).is_none());
 }
-
-/// Streams have 16 bits, frontiers 8.
-#[test]
-fn streams_share_frontiers_in_turn_whatever_their_number() {
-    let frontiers = Frontiers {
-        streams: 3,
-        generations: 0,
-        maps: false,
-        copied_maps: false,
-        isolated: false,
-        slc: false,
-        journal: false,
-    };
-    let found = [0, 1, 2, 3, 255, 256, 257, u16::MAX].map(|stream| frontiers.of_stream(stream));
-    assert_eq!(found, [0, 1, 2, 0, 0, 1, 2, 0]);
-}

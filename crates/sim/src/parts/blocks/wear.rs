@@ -24,6 +24,8 @@ pub struct Care {
     pub factory_bad: u32,
     /// Erases after which a block is worn out, about; 0: none ever is.
     pub endurance: u32,
+    /// Whether superblocks are kept in place of blocks.
+    pub united: bool,
     /// The blocks that are used with one bit a cell.
     pub slc: Option<SlcCache>,
 }
@@ -32,7 +34,15 @@ impl Default for Care {
     fn default() -> Self {
         let rule = AnyVictim::Greedy(crate::parts::victim::greedy::GreedyKeys::default());
         let rule = Rule::BuiltIn(rule);
-        Self { rule, dynamic: false, static_gap: 0, factory_bad: 0, endurance: 0, slc: None }
+        Self {
+            rule,
+            dynamic: false,
+            static_gap: 0,
+            factory_bad: 0,
+            endurance: 0,
+            united: false,
+            slc: None,
+        }
     }
 }
 
@@ -54,6 +64,9 @@ pub enum Freed {
 impl Blocks {
     /// A claimed block has been erased: it goes to the end of the free list, or it is worn out.
     pub fn erased(&mut self, block: BlockId) -> Freed {
+        if self.are_united() {
+            return self.erased_united(block);
+        }
         self.count_erase(block);
         let worn = self.is_worn(block);
         if self.cells.is_some() && self.erased_cached(block, worn) {
@@ -142,6 +155,7 @@ impl Blocks {
     /// The least erased full block of a plane, where it has fallen behind the most erased block by
     /// more than the settings allow. O(log n) amortised.
     pub fn laggard(&mut self, plane: PlaneId) -> Option<BlockId> {
+        let plane = self.pool_of(plane);
         let most = self.pools[plane.index()].most_erases;
         let heap = self.least_full.get_mut(plane.index())?;
         while let Some(&Reverse((erases, filled, block))) = heap.peek() {
@@ -214,17 +228,19 @@ impl Blocks {
     /// How often each block has been erased that was not bad from the start.
     pub fn usable_erase_counts(&self) -> impl Iterator<Item = u32> {
         let blocks = self.bad.iter().zip(&self.erases);
-        blocks.filter(|(bad, erases)| !**bad || **erases > 0).map(|(_, erases)| *erases)
+        let usable = blocks.filter(|(bad, erases)| !**bad || **erases > 0);
+        let of_each = self.blocks_of_each();
+        usable.flat_map(move |(_, erases)| std::iter::repeat_n(*erases, of_each))
     }
 
     /// Whether a block is never used: it was bad from the start or is worn out.
     pub fn is_bad(&self, block: BlockId) -> bool {
-        self.bad[block.index()]
+        self.bad[self.home(block).index()]
     }
 
     /// Worn-out blocks of a plane.
     pub fn worn_out(&self, plane: PlaneId) -> u32 {
-        self.pools[plane.index()].worn
+        self.pools[self.pool_of(plane).index()].worn
     }
 
     /// The numbers of a plane's worn-out blocks, counted inside the plane.
