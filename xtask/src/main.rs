@@ -137,10 +137,12 @@ fn root() -> PathBuf {
     root
 }
 
-/// Builds the command, without optimisation over the whole program; returns its place.
+/// Builds the command, without optimisation over the whole program; returns its place. With the
+/// whole workspace named, crates from elsewhere have the features that they have in the tests, so
+/// that nothing is built twice.
 fn flashyard(sh: &Shell, root: &Path) -> Result<PathBuf> {
     let cargo = cargo();
-    cmd!(sh, "{cargo} build --package flashyard --bin flashyard").quiet().run()?;
+    cmd!(sh, "{cargo} build --workspace --bin flashyard").quiet().run()?;
     Ok(target(root).join("debug/flashyard"))
 }
 

@@ -343,8 +343,9 @@ fn a_short_study_prints_a_line_for_each_verdict() {
         folder.write(&name, format!("{before}{short}{after}"));
         folder.run(&[&["reproduce", &name, "--short"][..], more].concat())
     };
-    let printed = run("ros", &[]).text();
-    let statements = stated("ros", "published").len() + stated("ros", "asked").len();
+    let printed = run("cache-aware", &[]).text();
+    let statements =
+        stated("cache-aware", "published").len() + stated("cache-aware", "asked").len();
     let is_verdict =
         |line: &&str| VERDICTS.iter().any(|word| line.starts_with(&format!("  {word:<18}")));
     assert_eq!(printed.lines().filter(is_verdict).count(), statements, "{printed}");
@@ -577,7 +578,7 @@ fn traces_come_besides_the_mixes() {
     let folder = Folder::new();
     folder.write("one/log121_Movie.txt", "0 0 0 8 0\n1000000 0 64 8 1\n");
     let args =
-        ["reproduce", "ros", "--json", "--requests", "20", "--replicas", "2", "--traces", "."];
+        ["reproduce", "ros", "--json", "--requests", "20", "--replicas", "0", "--traces", "."];
     let object = folder.run(&args).json();
     let groups = list(&object["groups"]);
     let phones = json!({"group": "phones", "recorded": true, "workloads": ["Movie"]});
@@ -596,7 +597,7 @@ fn traces_come_besides_the_mixes() {
 #[test]
 fn recorded_traces_are_judged_before_generated_ones() {
     let folder = Folder::with("wsrch-small.trace", "0 0 0 8 0\n1000000 0 64 8 1\n");
-    let args = ["--json", "--requests", "20", "--replicas", "2", "--traces", "."];
+    let args = ["--json", "--requests", "20", "--replicas", "0", "--traces", "."];
     for (name, part, place) in [("ros", "published", 1), ("cache-aware", "asked", 0)] {
         let object = folder.run(&[&["reproduce", name][..], &args].concat()).json();
         let statement = &object[part][place];
