@@ -13,8 +13,8 @@ impl Device {
     /// An operation is over: all its effects, then whoever goes on.
     pub(super) fn operation_over(&mut self, operation: &Operation, die: DieId) {
         let leader = operation.leader();
-        if let Some(set) = leader.filter(|&set| self.short_road && self.sets[set].rider().is_none())
-        {
+        let alone = |set: &SetId| self.short_road && self.sets[*set].rider().is_none();
+        if let Some(set) = leader.filter(alone) {
             return self.alone_over(set, operation, die);
         }
         if self.account.records_power() {
@@ -84,8 +84,7 @@ impl Device {
     fn settle(&mut self, set: SetId, operation: &Operation) {
         self.ledger().close_with(set, operation);
         if operation.op() == Op::Program {
-            let ppn = self.sets[set].ppn().expect("a program has a page");
-            self.ftl.programmed(ppn);
+            self.ftl.programmed(self.sets[set].ppn().expect("a program has a page"));
         }
     }
 
