@@ -1,8 +1,8 @@
 //! Lines that programs free, where they do not become usable at once.
 //!
-//! With `buffer.release_us` the lines of a group that a program has freed are usable at even distances, as if their units
-//! left the buffer over the time of the next program and not at once. Between two lines of a group
-//! passes at least `release_us` / the units of a program.
+//! With `buffer.release_us` the lines of a group that a program has freed are usable at even
+//! distances, as if their units left the buffer over the time of the next program and not at once.
+//! Between two lines of a group passes at least `release_us` / the units of a program.
 //!
 //! With `buffer.release_bytes` they become usable together, when so many are free or no program is
 //! under way that frees more: as where the buffer is handed back page by page of all dies.

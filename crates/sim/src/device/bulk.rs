@@ -29,7 +29,7 @@ impl Device {
             && keys.channel.ps_per_byte == 0
             && !keys.nand.has_random_times()
             && !keys.retry.is_on()
-            && !(self.flash.limits_power() || self.flash.stalls())
+            && !(self.flash.limits_power() || keys.firmware.stalls_programs())
             && keys.nand.multi_plane == MultiPlane::None
             && self.host.policy().in_order()
     }

@@ -7,6 +7,7 @@ use crate::handle::RequestId;
 use crate::host::Timer;
 use crate::observe::RequestArrived;
 use flashyard_core::request::{Flags, Request};
+use flashyard_core::units::DieId;
 
 impl Device {
     /// A request sets out for the device.
@@ -46,7 +47,9 @@ impl Device {
                 Timer::Search(plane) => self.let_ftl(|ftl, lent| ftl.search_over(plane, lent)),
                 Timer::Sought(set) => self.open(set),
                 Timer::Suspendable(die) => self.suspendable(die),
-                Timer::Programs => self.queues.stir_all(),
+                Timer::Programs => {
+                    (0..self.settings.geometry.dies()).for_each(|die| self.stir(DieId::new(die)));
+                }
             }
             self.wake_due();
         }

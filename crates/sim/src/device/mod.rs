@@ -216,7 +216,8 @@ impl Device {
             && self.bit_errors.is_none()
             && self.settings.keys.buffer.read_allocate == ReadAllocate::Never
             && !(self.queues.has_state() || self.host.limits_dies())
-            && !(self.flash.has_requests() || self.flash.limits_power() || self.flash.stalls());
+            && !(self.flash.has_requests() || self.flash.limits_power())
+            && !self.settings.keys.firmware.stalls_programs();
         self.admits_reads = self.short_road
             && self.settings.keys.map.store == MapStore::Resident
             && !self.host.carries_pages();

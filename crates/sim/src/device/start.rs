@@ -26,8 +26,7 @@ impl Device {
         let collects = Collects::of(stage.purpose(false));
         self.flash.take(die, set, (op, collects, slc), self.now);
         if self.short_road {
-            let (busy, idle) = (self.flash.busy(die, self.now), self.flash.idle());
-            self.sets.track_mut(set).taken(busy, idle, self.now);
+            self.sets.track_mut(set).taken(self.flash.busy(die, self.now), self.now);
         } else {
             self.take_power(die, op);
             self.ledger().enter(set, Mode::Running);

@@ -4,7 +4,7 @@ use super::Device;
 use crate::account::{FtlFigures, Passed};
 use crate::flash::Flash;
 use crate::ftl::Ftl;
-use crate::sleep::{Load, Stretch};
+use crate::sleep::Load;
 use flashyard_core::units::Time;
 
 /// The earliest instant at which something began that the power meter has not been told of; `now`
@@ -70,13 +70,7 @@ impl Device {
         };
         let mut from = self.now;
         loop {
-            let awake = Stretch::awake(from, now);
-            let stretch = if self.host.may_sleep() {
-                self.host.doze(now, load)
-            } else {
-                (from < now).then_some(awake)
-            };
-            let Some(stretch) = stretch else { break };
+            let Some(stretch) = self.host.passes(from, now, load) else { break };
             let (ftl, flash, transfers) = (&self.ftl, &self.flash, &self.work.transfers);
             self.account.dozed(
                 &stretch,

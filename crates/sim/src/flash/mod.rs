@@ -226,11 +226,6 @@ impl Flash {
         self.idle
     }
 
-    /// Whether stalls of the firmware keep dies from programs.
-    pub(crate) fn stalls(&self) -> bool {
-        self.idle == Some(Idle::Stalled)
-    }
-
     /// Whether operations may be suspended.
     #[inline]
     pub(crate) const fn suspends(&self) -> bool {

@@ -451,9 +451,13 @@ impl Host {
 
 /// Sleep.
 impl Host {
-    /// Whether the device ever sleeps.
-    pub(crate) const fn may_sleep(&self) -> bool {
-        self.link.may_sleep()
+    /// The next stretch of the time between two instants, in which the device has this to do: that
+    /// of [`Self::doze`], or all of it where the device never sleeps.
+    pub(crate) fn passes(&mut self, from: Time, to: Time, load: Load) -> Option<Stretch> {
+        if self.link.may_sleep() {
+            return self.doze(to, load);
+        }
+        (from < to).then(|| Stretch::awake(from, to))
     }
 
     /// The device recovers from a loss of power, and takes no request before an instant.

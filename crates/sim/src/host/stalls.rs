@@ -1,10 +1,11 @@
-//! Stalls of the firmware: each time that so many units have been written, requests or programs wait.
+//! Stalls of the firmware: each time that so many units have been written, requests wait, or
+//! programs do.
 //!
 //! They stand for work on tables that does not show in any request: the map is written to flash, a
 //! log of it is closed. A stall begins when a core is done with the write that brings the count to
-//! `firmware.stall_units`. What it holds takes no core before its end, in the order in which it
-//! came; or no die begins a program meanwhile. So at a rate of r units a second the firmware stalls for r x `stall_us` / `stall_units` of
-//! the time, until that is all of it.
+//! `firmware.stall_units`. Requests that it holds take no core before its end, in the order in
+//! which they came; or no die begins a program meanwhile. So at a rate of r units a second the
+//! firmware stalls for r x `stall_us` / `stall_units` of the time, until that is all of it.
 
 use super::request::Pending;
 use crate::config::{FirmwareKeys, Stalled};

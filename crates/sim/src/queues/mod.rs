@@ -264,15 +264,6 @@ impl Queues {
         self.stirred[die.index() / 64] |= 1 << (die.index() % 64);
     }
 
-    /// So may all for which commands wait.
-    pub(crate) fn stir_all(&mut self) {
-        for die in (0..self.of_dies.len()).map(DieId::from_index) {
-            if !self.is_empty(die) {
-                self.stir(die);
-            }
-        }
-    }
-
     /// Takes the lowest die that may be able to take a command.
     #[inline]
     pub(crate) fn take_stirred(&mut self) -> Option<DieId> {

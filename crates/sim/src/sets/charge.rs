@@ -73,8 +73,8 @@ impl Track {
 
     /// The die takes the command that waited for it; its running totals are `busy` now.
     #[inline]
-    pub(crate) fn taken(&mut self, busy: [u64; DIE_ACCOUNTS], idle: Option<Idle>, now: Time) {
-        self.charge_queued(busy, now.since(self.since).as_ns(), idle);
+    pub(crate) fn taken(&mut self, busy: [u64; DIE_ACCOUNTS], now: Time) {
+        self.charge_queued(busy, now.since(self.since).as_ns(), None);
         self.since = now;
     }
 

@@ -223,6 +223,33 @@ fn check_placement(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
     }
 }
 
+/// Lines of the write buffer that programs free become usable in one way.
+fn check_release(keys: &DeviceKeys, by_pages: bool, fail: &mut impl FnMut(String)) {
+    let buffer = &keys.buffer;
+    let releases =
+        [("release_us", buffer.release_us.as_ns()), ("release_bytes", buffer.release_bytes)];
+    for (name, _) in releases.into_iter().filter(|(_, value)| by_pages && *value > 0) {
+        fail(format!(
+            "buffer.{name}: this host.policy flushes the buffer and counts its free lines; set \
+             buffer.{name} = 0"
+        ));
+    }
+    if releases.iter().all(|(_, value)| *value > 0) {
+        fail(
+            "buffer.release_bytes: lines become usable one after another with \
+             buffer.release_us, or together; set one of them to 0"
+                .to_string(),
+        );
+    }
+    if buffer.bytes > 0 && buffer.release_bytes > buffer.bytes {
+        fail(format!(
+            "buffer.release_bytes: {} bytes are never free together in a buffer of {}; set \
+             buffer.release_bytes = 0 or raise buffer.bytes",
+            buffer.release_bytes, buffer.bytes
+        ));
+    }
+}
+
 /// Parts that do not go together.
 fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl FnMut(String)) {
     check_frontier(keys, fail);
@@ -261,28 +288,7 @@ fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl Fn
                 .to_string(),
         );
     }
-    let releases =
-        [("release_us", buffer.release_us.as_ns()), ("release_bytes", buffer.release_bytes)];
-    for (name, _) in releases.into_iter().filter(|(_, value)| by_pages && *value > 0) {
-        fail(format!(
-            "buffer.{name}: this host.policy flushes the buffer and counts its free lines; set \
-             buffer.{name} = 0"
-        ));
-    }
-    if releases.iter().all(|(_, value)| *value > 0) {
-        fail(
-            "buffer.release_bytes: lines become usable one after another with \
-             buffer.release_us, or together; set one of them to 0"
-                .to_string(),
-        );
-    }
-    if buffer.bytes > 0 && buffer.release_bytes > buffer.bytes {
-        fail(format!(
-            "buffer.release_bytes: {} bytes are never free together in a buffer of {}; set \
-             buffer.release_bytes = 0 or raise buffer.bytes",
-            buffer.release_bytes, buffer.bytes
-        ));
-    }
+    check_release(keys, by_pages, fail);
     if (dispatch_width > 0 || dispatch_ns > 0) && by_pages {
         fail(
             "host.dispatch_width: this host.policy starts pages, not requests; set \
