@@ -538,6 +538,7 @@ _PURPOSES = {
     "fold": ("fold", _figure.YELLOW),
     "journal": ("journal", _figure.GREY),
     "recovery": ("recovery", _figure.GREY),
+    "read_ahead": ("read ahead", _figure.SKY),
 }
 
 _OPS = ("read", "program", "erase")

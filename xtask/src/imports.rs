@@ -38,7 +38,7 @@ const ROOMS: &[&[Room]] = &[
         ("queues", &["queues"]),
     ],
     &[("initial", &["initial"])],
-    &[("ledger", &["ledger"]), ("recovery", &["recovery"])],
+    &[("ahead", &["ahead"]), ("ledger", &["ledger"]), ("recovery", &["recovery"])],
     &[("settings", &["settings", "error", "footprint"]), ("view", &["view"])],
     &[("phases", &["phases"])],
     &[("device", &["device"])],

@@ -51,11 +51,13 @@ pub enum Purpose {
     Journal,
     /// Reads behind a loss of power, and programs of what a capacitor saves.
     Recovery,
+    /// Reads of units that no request has asked for yet, ahead of a run of reads.
+    ReadAhead,
 }
 
 impl Purpose {
     /// Every purpose, in the order of their numbers.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Host,
         Self::MapFetch,
         Self::MapWriteback,
@@ -66,6 +68,7 @@ impl Purpose {
         Self::Fold,
         Self::Journal,
         Self::Recovery,
+        Self::ReadAhead,
     ];
 
     /// The word reports use.
@@ -81,6 +84,7 @@ impl Purpose {
             Self::Fold => "fold",
             Self::Journal => "journal",
             Self::Recovery => "recovery",
+            Self::ReadAhead => "read_ahead",
         }
     }
 
@@ -96,7 +100,7 @@ impl Purpose {
 pub enum StreamId {
     /// The map: its commands for translations, whether a request waits for them or not.
     Map,
-    /// The write buffer, whose units are flushed.
+    /// The write buffer, whose units are flushed or read ahead.
     Flush,
     /// Garbage collection, with the map pages that it moves or rewrites, wear levelling, merges,
     /// folding.

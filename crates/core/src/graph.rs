@@ -41,6 +41,8 @@ pub enum EdgeKind {
     Flush,
     /// An access for an earlier one of the same LPN.
     Order,
+    /// A read for its unit, which the device is reading ahead.
+    ReadAhead,
 }
 
 /// How far delay relations reach.

@@ -19,6 +19,7 @@
 //! No I/O, no clock, no threads, no globals: a run depends on its settings and its requests alone.
 
 mod account;
+mod ahead;
 pub mod buffer;
 pub mod config;
 pub mod cut;

@@ -339,6 +339,8 @@ pub enum OwnCause {
     Flush(FlushTrigger),
     /// A zone is reset, finished, opened or closed.
     Zone,
+    /// A unit is read ahead of a run of reads.
+    Ahead,
 }
 
 /// Why a unit of the write buffer is flushed.

@@ -78,6 +78,9 @@ impl Hash {
         for op in Op::ALL {
             for purpose in Purpose::ALL {
                 let Work { ops, pages, array_ns, transfer_ns } = tally.get(op, purpose);
+                if purpose == Purpose::ReadAhead && ops == 0 {
+                    continue;
+                }
                 self.words([ops, pages, array_ns, transfer_ns]);
             }
         }

@@ -91,7 +91,8 @@ impl BlockMap {
             pages: geometry.units_per_block(),
             page: if geometry.units_per_page == 1 { "page" } else { "unit" },
             rule: rule.trim_matches('"').to_string(),
-            purposes: Purpose::ALL.map(Purpose::name).to_vec(),
+            // What is read ahead changes no page.
+            purposes: Purpose::ALL.map(Purpose::name)[..Purpose::ReadAhead as usize].to_vec(),
             start: Vec::new(),
             reasons: Vec::new(),
             steps: Vec::new(),
@@ -273,7 +274,7 @@ impl Observer for MapObserver {
         let cause = match event.cause {
             OwnCause::Job => map.jobs[event.plane.index()],
             OwnCause::Merge(plane) => map.merges[plane.index()],
-            OwnCause::Map | OwnCause::Flush(_) | OwnCause::Zone => NONE,
+            OwnCause::Map | OwnCause::Flush(_) | OwnCause::Zone | OwnCause::Ahead => NONE,
         };
         let place = event.set as usize;
         let length = map.causes.len().max(place + 1);

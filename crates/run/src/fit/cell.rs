@@ -8,6 +8,12 @@ use flashyard_sim::report::Report;
 const AXES: [&str; 5] =
     ["queue_depth", "block_bytes", "rate_per_s", "writes_per_s_asked", "visible_gib"];
 
+/// The column of the zones that a cell uses at once.
+pub(super) const ZONES: &str = "zones";
+
+/// Zones of a cell at most. Each is a stream of requests.
+const MOST_ZONES: u64 = 64;
+
 /// Whose latencies a figure counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
@@ -139,6 +145,21 @@ impl Cell {
         number
             .map(Some)
             .ok_or_else(|| wrong(&format!("{}: {column}: \"{entry}\" is not a number", self.place)))
+    }
+
+    /// Whether it reads in order.
+    pub fn is_read_in_order(&self) -> bool {
+        self.get("pattern") == Some("read")
+    }
+
+    /// The zones that are read at once, each at its depth.
+    pub fn zones(&self) -> Result<u64> {
+        let Some(entry) = self.get(ZONES) else { return Ok(1) };
+        let number = entry.parse::<u64>().ok().filter(|zones| (1..=MOST_ZONES).contains(zones));
+        number.ok_or_else(|| {
+            let what = format!("\"{entry}\" is not a number from 1 to {MOST_ZONES}");
+            wrong(&format!("{}: {ZONES}: {what}", self.place))
+        })
     }
 
     /// What was measured of this.

@@ -5,6 +5,7 @@
 
 pub use super::cell::{Cell, Class, Figure, What};
 
+use super::cell::ZONES;
 use super::fio;
 use crate::error::{read_text, wrong};
 use anyhow::Result;
@@ -35,16 +36,14 @@ const MEASURED: [(&str, What); 5] = [
 /// The column that names the drive.
 const DRIVE: &str = "drive";
 
-/// The column of the zones that a cell uses at once.
-const ZONES: &str = "zones";
-
 /// Patterns of devices with zones.
 const OF_ZONES: [&str; 2] = ["append", "zonewrite"];
 
 /// The cells of a file.
 #[derive(Clone, Debug)]
 pub struct Read {
-    /// Those that a device without zones can run.
+    /// Those that a device without zones can run: what is read of several zones in order is read of
+    /// as many parts of it.
     pub cells: Vec<Cell>,
     /// What is to be known of the others, a sentence each.
     pub notes: Vec<String>,
@@ -62,8 +61,8 @@ pub fn read(path: &str) -> Result<Read> {
     let note = || {
         let rows = if passed == 1 { "1 row is" } else { &format!("{passed} rows are") };
         format!(
-            "{path}: {rows} passed over: appends, writes of zones and reads of several zones at \
-             once need zones, which no device has"
+            "{path}: {rows} passed over: appends, writes of zones, and what is not read in order \
+             of several zones at once"
         )
     };
     let notes = (passed > 0).then(note).into_iter().collect();
@@ -128,23 +127,25 @@ fn csv_cells(path: &str, text: &str) -> Result<(Vec<Cell>, usize)> {
         let place = format!("{path}:{line}");
         let mut cell = Cell { place, drive: String::new(), ran: Vec::new(), measured: Vec::new() };
         let entries = columns.iter().zip(&row).filter(|(_, entry)| !entry.is_empty());
-        let (mut found, mut needs_zones) = (Vec::new(), false);
+        let (mut found, mut zones) = (Vec::new(), None);
         for (column, entry) in entries {
             match column {
-                Column::Zones => needs_zones |= entry != "1",
+                Column::Zones => zones = (entry != "1").then_some(entry),
                 Column::Drive => cell.drive = entry.to_string(),
-                Column::Ran(name) => {
-                    needs_zones |= name == "pattern" && OF_ZONES.contains(&entry);
-                    cell.ran.push((name.clone(), entry.to_string()));
-                }
+                Column::Ran(name) => cell.ran.push((name.clone(), entry.to_string())),
                 Column::Measured(class, what) => {
                     found.push((*class, *what, number(&cell.place, entry)?));
                 }
             }
         }
-        if needs_zones {
+        let pattern = cell.get("pattern").unwrap_or_default();
+        if OF_ZONES.contains(&pattern) || (zones.is_some() && pattern != "read") {
             passed += 1;
             continue;
+        }
+        if let Some(zones) = zones {
+            cell.ran.push((ZONES.to_string(), zones.to_string()));
+            cell.zones()?;
         }
         let own = own_class(&cell)?;
         let figures = found.into_iter();

@@ -22,10 +22,16 @@ pub(super) enum Told {
     PageTypes,
     /// Cells with reads, where operations of the device may cover several planes.
     Planes,
+    /// Cells with reads in order, where the device has a write buffer.
+    InOrder,
     /// Cells with writes.
     Writes,
     /// Cells with writes, where the device has a write buffer.
     Buffered,
+    /// The same where several rows of reads go on at once.
+    Runs,
+    /// Cells with writes, or with reads in order, where the device has a write buffer.
+    Ported,
     /// Cells with writes at a rate, where garbage collection of the device is paced.
     Paced,
     /// Cells with write amplification.
@@ -106,7 +112,10 @@ pub(super) const DECLARED: &[Declared] = &[
     declared("nand.program_us", ("50", "5000"), Told::Writes, 0.5),
     mechanism("nand.program_max_us", ("50", "20000"), Told::Writes, Off::Low),
     declared("buffer.bytes", ("1048576", "268435456"), Told::Buffered, 1.0),
-    declared("buffer.ps_per_byte", ("1", "1000"), Told::Buffered, 0.5),
+    declared("buffer.ps_per_byte", ("1", "1000"), Told::Ported, 0.5),
+    mechanism("buffer.read_ahead_kib", ("16", "16384"), Told::InOrder, Off::Low),
+    declared("buffer.read_ahead_after", ("2", "16"), Told::Runs, LN_2),
+    declared("buffer.read_ahead_runs", ("1", "32"), Told::Runs, LN_2),
     mechanism("nand.read_early_percent", ("0.1", "60"), Told::Reads, Off::Low),
     declared("nand.read_early_us", ("1", "60"), Told::Reads, 1.0),
     mechanism("firmware.write_tail_ns", ("10", "20000"), Told::Writes, Off::Low),
@@ -120,8 +129,8 @@ pub(super) const DECLARED: &[Declared] = &[
     declared("ftl.over_provisioning_percent", ("2", "200"), Told::Amplification, 0.5),
 ];
 
-/// Keys that count parts of a device: powers of two are tried.
-pub(super) const COUNTS: [&str; 7] = [
+/// Keys that count: powers of two are tried.
+pub(super) const COUNTS: [&str; 9] = [
     "geometry.channels",
     "geometry.ways",
     "geometry.dies_per_way",
@@ -129,12 +138,15 @@ pub(super) const COUNTS: [&str; 7] = [
     "geometry.page_bytes",
     "firmware.cores",
     "nand.bits_per_cell",
+    "buffer.read_ahead_after",
+    "buffer.read_ahead_runs",
 ];
 
 /// Whether the kinds of cells tell of a key. That a figure of theirs depends on it is not said.
 pub(super) fn is_told(told: Told, cells: &[Cell], device: &Plan) -> Result<bool> {
     let has = |class, what| cells.iter().any(|cell| cell.value(class, what).is_some());
     let has = |class| has(class, What::Mean) || has(class, What::P50);
+    let in_order = || cells.iter().any(Cell::is_read_in_order);
     let number = |key: &str| stored(device, key).unwrap_or(0);
     Ok(match told {
         Told::All => true,
@@ -144,6 +156,12 @@ pub(super) fn is_told(told: Told, cells: &[Cell], device: &Plan) -> Result<bool>
             let words = device.shown("nand.multi_plane");
             has(Class::Read) && number("geometry.planes") > 1 && words.as_deref() != Some("none")
         }
+        Told::InOrder => in_order() && number("buffer.bytes") > 0,
+        Told::Runs => {
+            let several = |cell: &Cell| cell.zones().is_ok_and(|zones| zones > 1);
+            cells.iter().any(several) && number("buffer.bytes") > 0
+        }
+        Told::Ported => (in_order() || has(Class::Write)) && number("buffer.bytes") > 0,
         Told::Writes => has(Class::Write),
         Told::Buffered => has(Class::Write) && number("buffer.bytes") > 0,
         Told::Paced => {

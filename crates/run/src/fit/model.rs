@@ -59,7 +59,8 @@ const SMALL_BLOCKS: u64 = 200;
 /// collection begins at 16 at most, and a few are open.
 const FREE_BLOCKS: u64 = 24;
 
-/// Requests that a cell with writes answers before it is measured: a share of those measured, and
+/// Requests that a cell answers before it is measured: of reads in order a few more than are
+/// outstanding; with writes a share of those measured, and
 /// several times those outstanding, fewer times of large ones. Assumed: writes of an ordered drive
 /// begin with a full buffer, so behind one round of large requests each has waited for all others.
 const WARM_UP_SHARE: u64 = 4;
@@ -262,8 +263,12 @@ impl Model {
         }
         if self.is_small {
             let bytes = bytes_of(cell)?;
-            let written = writes(cell).then_some((requests + warm_up) * bytes);
+            let all = (requests + warm_up) * bytes;
+            let written = writes(cell).then_some(all);
             shrink(&mut inputs.sections.device, written);
+            if cell.is_read_in_order() {
+                hold(&mut inputs.sections.device, 2 * all);
+            }
         }
         inputs.set_seed(self.seed);
         Ok(inputs)
@@ -310,6 +315,16 @@ fn shrink(keys: &mut DeviceKeys, written: Option<u64>) {
     };
     (geometry.blocks_per_plane, geometry.pages_per_block) = (blocks.min(most), pages);
     keys.nand.erase_us = Span::from_ns(keys.nand.erase_us.as_ns() * pages / own);
+}
+
+/// Makes blocks of a small device longer until it holds so many bytes, half of what its dies have.
+fn hold(keys: &mut DeviceKeys, bytes: u64) {
+    let geometry = &mut keys.geometry;
+    let dies = geometry.channels * geometry.ways * geometry.dies_per_way;
+    let row = dies * geometry.planes * geometry.blocks_per_plane * geometry.page_bytes;
+    while row * geometry.pages_per_block / 2 < bytes {
+        geometry.pages_per_block *= 2;
+    }
 }
 
 /// The state of a cell that names none: reads find what was written in order, writes in order what
@@ -383,7 +398,11 @@ impl Observer for Behind {
 /// Requests of a cell before the first that counts.
 fn warm_up(cell: &Cell, requests: u64) -> Result<u64> {
     if !writes(cell) {
-        return Ok(0);
+        // Requests of the start come before what the device could read ahead.
+        let depth = cell.number("queue_depth")?.unwrap_or(1.0) * cell.zones()? as f64;
+        let rounds = if cell.is_read_in_order() { FEWEST_ROUNDS } else { 0.0 };
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+        return Ok((rounds * depth).clamp(0.0, 1e9) as u64);
     }
     let outstanding = match closed_loop(cell)? {
         Some(depth) => depth,
@@ -433,6 +452,9 @@ fn plan(cell: &Cell, requests: u64) -> Result<String> {
         "write" => ("sequential-write", None),
         _ => ("mixed-70-30", Some(cell.number("read_percent")?.unwrap_or(50.0))),
     };
+    if cell.zones()? > 1 {
+        return zones_plan(cell, requests);
+    }
     let mut text = format!("[pattern]\nbase = \"{base}\"\nrequests = {requests}\n");
     if let Some(share) = share {
         text += &format!("read_percent = {share}\n");
@@ -449,6 +471,26 @@ fn plan(cell: &Cell, requests: u64) -> Result<String> {
         let unknown = if cell.get("visible_gib").is_some() { 64.0 } else { 1.0 };
         let depth = cell.number("queue_depth")?.unwrap_or(unknown);
         text += &format!("[stream]\ndepth = {depth}\n");
+    }
+    Ok(text)
+}
+
+/// Reads in order of several zones at once: of as many parts of the device, each at its depth.
+fn zones_plan(cell: &Cell, requests: u64) -> Result<String> {
+    let zones = cell.zones()?;
+    let depth = cell.number("queue_depth")?.unwrap_or(1.0);
+    let kib = bytes_of(cell)? as f64 / 1024.0;
+    let mut text = format!("[phase]\nrequests = {requests}\n");
+    for zone in 0..zones {
+        let (start, range) = (100.0 * zone as f64 / zones as f64, 100.0 / zones as f64);
+        // Rounded so that all parts together fit.
+        let [start, range] = [start, range].map(|percent| (percent * 1e3).floor() / 1e3);
+        text += &format!(
+            "[[stream]]\nname = \"zone-{zone}\"\ndepth = {depth}\n\
+             [stream.pattern]\nbase = \"sequential-read\"\nrequests = 1_000_000_000\n\
+             size_kib = {kib}\nalign_kib = {kib}\n\
+             start_percent = {start}\nrange_percent = {range}\n"
+        );
     }
     Ok(text)
 }

@@ -58,6 +58,7 @@ impl Starts<'_> {
                 let channels = self.number("geometry.channels").max(1.0);
                 self.most_bytes(Class::Read)?.map(|bytes| channels * 1e12 / bytes)
             }
+            "buffer.read_ahead_kib" => self.ahead_kib()?,
             "nand.program_us" => self.program_ns(bound == Bound::Link)?,
             "geometry.ways" => self.ways()?,
             _ => None,
@@ -73,12 +74,25 @@ impl Starts<'_> {
     }
 
     /// Requests that are alone: bytes and latency in ns, of each size. Where no cell of a size has
-    /// depth 1, its shortest queue stands for it.
+    /// depth 1, its shortest queue stands for it. Reads in order are not among them.
     fn alone(&self, class: Class) -> Result<Vec<(f64, f64)>> {
+        Self::shortest(self.cells.iter().filter(|cell| !cell.is_read_in_order()), class)
+    }
+
+    /// Reads in order that are alone, likewise.
+    fn alone_in_order(&self) -> Result<Vec<(f64, f64)>> {
+        Self::shortest(self.cells.iter().filter(|cell| cell.is_read_in_order()), Class::Read)
+    }
+
+    fn shortest<'c>(
+        cells: impl Iterator<Item = &'c Cell>,
+        class: Class,
+    ) -> Result<Vec<(f64, f64)>> {
         let mut all: Vec<(f64, f64, f64)> = Vec::new();
-        for cell in self.cells {
+        for cell in cells {
             let latency = cell.value(class, What::P50).or_else(|| cell.value(class, What::Mean));
             let Some((us, depth)) = latency.zip(cell.number("queue_depth")?) else { continue };
+            let depth = depth * cell.zones()? as f64;
             let bytes = cell.number("block_bytes")?.unwrap_or(4_096.0);
             match all.iter_mut().find(|(known, ..)| known.total_cmp(&bytes).is_eq()) {
                 Some(known) if depth < known.2 => *known = (bytes, us * 1e3, depth),
@@ -96,9 +110,42 @@ impl Starts<'_> {
         Ok(all.filter(|ns| *ns > 0.0).min_by(f64::total_cmp))
     }
 
+    /// Time of the array of the device.
+    fn own_array_ns(&self) -> f64 {
+        self.number("nand.read_us")
+    }
+
+    /// Reads in order that are alone and take less than half of the time of the array: the device
+    /// reads ahead. The fastest one, less its bytes on the link.
+    fn read_ahead_ns(&self) -> Result<Option<f64>> {
+        let ps = self.number("interface.link_ps_per_byte");
+        let all = self.alone_in_order()?.into_iter().map(|(bytes, ns)| ns - bytes * ps / 1e3);
+        let fastest = all.filter(|ns| *ns > 0.0).min_by(f64::total_cmp);
+        Ok(fastest.filter(|ns| *ns < self.own_array_ns() / 2.0))
+    }
+
+    /// How far a device reads ahead that hides the time of the array at the most bytes a second:
+    /// four times the bytes that come in this time, and a page of each plane at least twice.
+    fn ahead_kib(&self) -> Result<Option<f64>> {
+        if self.read_ahead_ns()?.is_none() {
+            return Ok(None);
+        }
+        let parts = ["channels", "ways", "dies_per_way", "planes", "page_bytes"];
+        let pages: f64 =
+            parts.map(|part| self.number(&format!("geometry.{part}"))).iter().product();
+        let most = self.most_bytes(Class::Read)?.unwrap_or(0.0);
+        let come = most * self.own_array_ns() / 1e9;
+        Ok(Some((4.0 * come).max(2.0 * pages) / 1024.0))
+    }
+
     /// Half of what a lone request spends outside of array and firmware: its way there, or back. A
-    /// lone write of a device with a buffer spends nothing in the array.
+    /// lone write of a device with a buffer spends nothing in the array, nor does a lone read in
+    /// order of one that reads ahead.
     fn latency_ns(&self) -> Result<Option<f64>> {
+        if let Some(ns) = self.read_ahead_ns()? {
+            let firmware = self.most_per_second(Class::Read).map_or(0.0, |rate| 0.8e9 / rate);
+            return Ok(Some(((ns - firmware) / 2.0).max(ns / 8.0)));
+        }
         if let Some(ns) = self.fastest_ns(Class::Read)? {
             return Ok(Some(ns * self.assumed.outside / 2.0));
         }

@@ -27,6 +27,12 @@ const FIRST: [Field; 12] = [
     Field::new("own_ns", Kind::Count, "ns", "time of its own commands on dies"),
 ];
 
+/// What operations because of a request are for: what is read ahead is because of none.
+const PURPOSES: &[Purpose] = {
+    let (purposes, _) = Purpose::ALL.split_at(Purpose::ReadAhead as usize);
+    purposes
+};
+
 /// All columns.
 fn fields() -> Vec<Field> {
     let mut fields = FIRST.to_vec();
@@ -35,7 +41,7 @@ fn fields() -> Vec<Field> {
     let ops = Field::new("", Kind::Count, "operations", "flash operations because of the request");
     for op in Op::ALL {
         let name = |purpose: &Purpose| format!("{}s_{}", op.name(), purpose.name());
-        fields.extend(Purpose::ALL.iter().map(|purpose| ops.clone().named(name(purpose))));
+        fields.extend(PURPOSES.iter().map(|purpose| ops.clone().named(name(purpose))));
     }
     fields.push(Field::new("energy_pj", Kind::Count, "pJ", "energy because of the request"));
     fields.into_iter().map(Field::whole).collect()
@@ -60,7 +66,7 @@ fn row(done: &RequestDone) -> impl Iterator<Item = Cell<'static>> {
         done.queue_wait_ns.into(),
         done.own_ns.into(),
     ];
-    let ops = Op::ALL.iter().flat_map(|op| Purpose::ALL.iter().map(move |purpose| (*op, *purpose)));
+    let ops = Op::ALL.iter().flat_map(|op| PURPOSES.iter().map(move |purpose| (*op, *purpose)));
     let ops = ops.map(|(op, purpose)| Cell::Count(done.work.get(op, purpose).ops));
     let parts = done.parts.0.iter().map(|part| Cell::Count(*part));
     first.into_iter().chain(parts).chain(ops).chain([done.energy_pj.into()])

@@ -79,7 +79,7 @@ impl Via {
     }
 
     /// All of them in their order, with their names in the JSON.
-    const ALL: [(Self, &'static str); 11] = [
+    const ALL: [(Self, &'static str); 12] = [
         (Self::Set(EdgeKind::MapFetch), "map_fetch"),
         (Self::Set(EdgeKind::MapWriteback), "map_writeback"),
         (Self::Set(EdgeKind::Room), "room"),
@@ -87,6 +87,7 @@ impl Via {
         (Self::Set(EdgeKind::Gc), "gc"),
         (Self::Set(EdgeKind::Flush), "flush"),
         (Self::Set(EdgeKind::Order), "order"),
+        (Self::Set(EdgeKind::ReadAhead), "read_ahead"),
         (Self::Line, "line"),
         (Self::Slot, "slot"),
         (Self::Start, "start"),
@@ -464,6 +465,7 @@ fn meaning(stage: &str) -> (Op, Purpose) {
         "UR" => (Op::Read, Purpose::MapGc),
         "UP" => (Op::Program, Purpose::MapGc),
         "JP" => (Op::Program, Purpose::Journal),
+        "AR" => (Op::Read, Purpose::ReadAhead),
         _ => (Op::Read, Purpose::Host),
     }
 }

@@ -297,7 +297,7 @@ impl History {
             OwnCause::Job => last(&self.jobs, work.plane).map_or(Why::Unknown, Why::Job),
             OwnCause::Merge(plane) => last(&self.merges, plane).map_or(Why::Unknown, Why::Merge),
             OwnCause::Map => Why::Map,
-            OwnCause::Zone => Why::Unknown,
+            OwnCause::Zone | OwnCause::Ahead => Why::Unknown,
             OwnCause::Flush(trigger) => Why::Flush(trigger),
         };
         self.slot(work.set).why = why;

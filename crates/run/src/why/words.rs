@@ -207,6 +207,7 @@ impl Words<'_> {
             Via::Set(EdgeKind::Gc) => "for garbage collection",
             Via::Set(EdgeKind::Flush) => "for earlier writes",
             Via::Set(EdgeKind::Order) => "for an earlier access of the page",
+            Via::Set(EdgeKind::ReadAhead) => "for its unit, which was being read ahead",
             Via::Line => "for room in the write buffer",
             Via::Slot => {
                 return format!("for one of the {} slots of the queue", self.0.keys.queue.depth);
@@ -296,6 +297,7 @@ const fn of(purpose: Purpose) -> &'static str {
         Purpose::Fold => "of folding",
         Purpose::Journal => "of the journal",
         Purpose::Recovery => "of recovery",
+        Purpose::ReadAhead => "of units read ahead",
     }
 }
 
@@ -311,6 +313,7 @@ const fn noun(purpose: Purpose) -> &'static str {
         Purpose::Fold => "of folding",
         Purpose::Journal => "of the journal",
         Purpose::Recovery => "of recovery",
+        Purpose::ReadAhead => "of a unit ahead",
     }
 }
 

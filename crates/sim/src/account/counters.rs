@@ -113,6 +113,19 @@ impl Account {
         self.totals.buffer.read_misses += u64::from(!hit);
     }
 
+    /// A set begins to read a unit ahead.
+    pub(crate) const fn unit_read_ahead(&mut self) {
+        self.totals.buffer.ahead_units += 1;
+    }
+
+    /// A read found its unit read ahead: as the first one, or while it `comes`.
+    pub(crate) fn ahead_found(&mut self, is_first: bool, comes: bool) {
+        let totals = &mut self.totals.buffer;
+        totals.ahead_hits += 1;
+        totals.ahead_read += u64::from(is_first);
+        totals.ahead_waits += u64::from(comes);
+    }
+
     /// A write replaced what a line of the buffer held (`hit`) or took another line, which it
     /// `dirtied` unless it was dirty.
     #[inline]

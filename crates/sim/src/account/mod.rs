@@ -50,6 +50,8 @@ struct Config {
     slc: bool,
     /// Whether it can be cut.
     power: bool,
+    /// Whether it reads ahead.
+    reads_ahead: bool,
     /// Whether a translation layer merges blocks in place of garbage collection.
     merges: bool,
     over_provisioning: f64,
@@ -81,6 +83,7 @@ impl Config {
             queue_depth: settings.keys.queue.depth,
             slc: settings.slc.is_some(),
             power: settings.keys.power.is_on(),
+            reads_ahead: settings.keys.buffer.reads_ahead(),
             merges: settings.keys.plans(),
             over_provisioning: settings.over_provisioning(),
             bit_errors: settings.keys.nand.bit_errors_ppb > 0,
@@ -96,12 +99,13 @@ impl Config {
     }
 
     /// The purposes that reports show: that of folding only where there is an SLC cache, those of
-    /// losses of power only where the device can be cut.
+    /// losses of power only where the device can be cut, that of reading ahead where it does.
     fn purposes(&self) -> impl Iterator<Item = Purpose> {
-        let (slc, power) = (self.slc, self.power);
+        let (slc, power, ahead) = (self.slc, self.power, self.reads_ahead);
         Purpose::ALL.into_iter().filter(move |purpose| match purpose {
             Purpose::Fold => slc,
             Purpose::Journal | Purpose::Recovery => power,
+            Purpose::ReadAhead => ahead,
             _ => true,
         })
     }

@@ -334,6 +334,26 @@ pub struct BufferReport {
     pub hidden_read_ratio: Option<f64>,
     /// Dirty units at the end.
     pub dirty_at_end: u64,
+    /// Reading ahead; none where the device does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_ahead: Option<ReadAheadReport>,
+}
+
+/// What was read ahead of runs of reads.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReadAheadReport {
+    /// Units that the device began to read ahead.
+    pub units: u64,
+    /// Those of them that no request has read: they made way, were written or trimmed before, or
+    /// are there still.
+    pub unread_units: u64,
+    /// Page accesses of reads that found their unit read ahead ...
+    pub hits: u64,
+    /// ... and those of them that waited for it, since it was being read.
+    pub waits: u64,
+    /// Energy of the flash and its channels for what no request has read: its share of the energy
+    /// of all that was read ahead.
+    pub unread_pj: u64,
 }
 
 /// Garbage collection.

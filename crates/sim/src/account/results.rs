@@ -12,8 +12,8 @@ use crate::parts::layer::MergeCounts;
 use crate::parts::memory::Footprint;
 use crate::report::{
     BufferReport, BusReport, Endurance, EnergyReport, FlashReport, GcReport, LatencyReport,
-    MapReport, MergeReport, Report, SlcReport, Tails, Throughput, Verdict, WaitReport, Wear,
-    WorkloadReport, YEAR_DAYS, ZonesReport,
+    MapReport, MergeReport, ReadAheadReport, Report, SlcReport, Tails, Throughput, Verdict,
+    WaitReport, Wear, WorkloadReport, YEAR_DAYS, ZonesReport,
 };
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::{RequestOp, SECTOR_BYTES};
@@ -394,6 +394,23 @@ impl Account {
             hidden_read_ns: totals.hidden_ns,
             hidden_read_ratio: share(totals.hidden_ns, gets_ns - totals.hidden_ns),
             dirty_at_end: end.dirty_units,
+            read_ahead: self.config.reads_ahead.then(|| self.read_ahead_report()),
+        }
+    }
+
+    fn read_ahead_report(&self) -> ReadAheadReport {
+        let totals = &self.totals.buffer;
+        // Those of a phase before that is not measured may be read in one that is.
+        let unread = totals.ahead_units.saturating_sub(totals.ahead_read);
+        let work = &self.totals.unattributed;
+        let energy = work.purpose_pj(&self.config.energy, Purpose::ReadAhead);
+        let unread_pj = energy * u128::from(unread) / u128::from(totals.ahead_units.max(1));
+        ReadAheadReport {
+            units: totals.ahead_units,
+            unread_units: unread,
+            hits: totals.ahead_hits,
+            waits: totals.ahead_waits,
+            unread_pj: u64::try_from(unread_pj).unwrap_or(u64::MAX),
         }
     }
 

@@ -39,6 +39,12 @@ pub(super) struct BufferTotals {
     pub(super) stalls: u64,
     /// Units that reads of flash left in it.
     pub(super) allocated_units: u64,
+    /// Units that were read ahead, those of them that a read has asked for; page accesses of reads
+    /// that found their unit read ahead, those of them that waited for it.
+    pub(super) ahead_units: u64,
+    pub(super) ahead_read: u64,
+    pub(super) ahead_hits: u64,
+    pub(super) ahead_waits: u64,
     /// Time of the ports: gets of requests, puts, gets of flushes; of gets beside a put.
     pub(super) get_ns: u64,
     pub(super) put_ns: u64,
@@ -151,6 +157,10 @@ saved!(BufferTotals {
     trimmed_units,
     stalls,
     allocated_units,
+    ahead_units,
+    ahead_read,
+    ahead_hits,
+    ahead_waits,
     get_ns,
     put_ns,
     flush_get_ns,

@@ -140,6 +140,9 @@ checked! {
     fill_waits(access: Access, lpn: Lpn);
     filled(lpn: Lpn, evicted: Option<Lpn>);
     fill_dropped(lpn: Lpn);
+    ahead_begins(lpn: Lpn, evicted: Option<Lpn>);
+    ahead_awaited(access: Access, lpn: Lpn);
+    ahead_ends(lpn: Lpn, stays: Option<Ppn>);
 }
 
 impl Account {

@@ -137,6 +137,7 @@ impl Buffer {
     /// A phase begins: the buffer is quiet since then at the earliest.
     pub(crate) fn rest(&mut self) {
         self.quiet.0 = u64::MAX;
+        self.forget_runs();
         if let Some(release) = &mut self.release {
             release.begin();
         }

@@ -5,6 +5,15 @@ use crate::handle::{LineId, RequestId};
 use crate::saved::{Reader, RestoreError, Saved, Writer};
 use flashyard_core::units::Lpn;
 
+/// Whether what a line holds was read ahead of a run of reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ahead {
+    No,
+    /// No request has read it so far.
+    Unread,
+    Read,
+}
+
 /// A unit in the buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct Line {
@@ -27,10 +36,13 @@ pub struct Line {
     pub(super) used: bool,
     /// Whether it holds what was read from flash, not what was written.
     pub(super) of_flash: bool,
+    /// Of one that holds what was read from flash: whether that was read ahead.
+    pub(super) ahead: Ahead,
     /// The bank of the physical line, whatever it holds.
     pub(super) bank: u32,
     /// Whether it only waits for its programs to end.
     pub(super) dropped: bool,
+    /// Of one whose unit is being read ahead, the set that does it.
     pub(super) group: u32,
     /// When it became dirty or clean or, where that counts, was used last: later ones have more.
     pub(super) since: u64,
@@ -51,6 +63,7 @@ impl Line {
         dirty: false,
         used: false,
         of_flash: false,
+        ahead: Ahead::No,
         bank: 0,
         dropped: false,
         group: 0,
@@ -99,7 +112,9 @@ impl Saved for Line {
         self.lpn.get().save(to);
         self.version.save(to);
         [u32::from(self.from), u32::from(self.until)].save(to);
-        let marks = [self.dirty, self.used, self.of_flash];
+        let ahead = if self.of_flash { self.ahead } else { Ahead::No };
+        let (ahead, read) = (ahead != Ahead::No, ahead == Ahead::Read);
+        let marks = [self.dirty, self.used, self.of_flash, ahead, read];
         let marks = (0..).zip(marks).map(|(bit, mark)| u8::from(mark) << bit).sum::<u8>();
         [self.stream, marks].save(to);
         self.bank.save(to);
@@ -117,6 +132,11 @@ impl Saved for Line {
         let has = |bit: u8| marks[1] & (1 << bit) != 0;
         (self.stream, self.dirty) = (marks[0], has(0));
         (self.used, self.of_flash) = (has(1), has(2));
+        self.ahead = match (has(3), has(4)) {
+            (false, _) => Ahead::No,
+            (true, false) => Ahead::Unread,
+            (true, true) => Ahead::Read,
+        };
         self.bank.load(from)?;
         self.since.load(from)
     }

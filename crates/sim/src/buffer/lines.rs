@@ -235,6 +235,11 @@ impl Lines {
         (line, evicted)
     }
 
+    /// A line that was in no list is the clean one that goes last.
+    pub(super) fn add_clean(&mut self, line: LineId) {
+        self.push(line, ALL);
+    }
+
     /// The contents of a line are new: it is dirty, in `group`, and was used just now.
     pub fn mark_dirty(&mut self, line: LineId, group: u32) {
         let state = &self.slab[line.index()];

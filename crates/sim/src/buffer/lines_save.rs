@@ -55,7 +55,7 @@ impl Lines {
             self.push(new, ALL);
         }
         let state = &mut self.slab[new.index()];
-        (state.used, state.of_flash) = (line.used, line.of_flash);
+        (state.used, state.of_flash, state.ahead) = (line.used, line.of_flash, line.ahead);
         state.since = line.since;
         self.moments = self.moments.max(line.since);
     }

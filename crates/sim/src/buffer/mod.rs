@@ -3,6 +3,7 @@
 //! The buffer says what is to be done; commands, and the sets that carry them, are made by the
 //! device. It reads the sets under way, and changes nothing of them.
 
+mod ahead;
 mod batch;
 mod fills;
 mod flush;
@@ -15,6 +16,7 @@ pub mod ports;
 mod put;
 mod release;
 mod rules;
+mod runs;
 mod save;
 #[cfg(test)]
 mod tests;
@@ -36,6 +38,7 @@ use ports::{Direction, Ports, Reservation};
 pub(crate) use put::Put;
 use release::Release;
 use rules::AnyRule;
+use runs::Runs;
 pub(crate) use save::Saving;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -82,6 +85,8 @@ pub(crate) struct Buffer {
     /// Units that reads leave and that wait for one.
     fills: VecDeque<Fill>,
     rule: AnyRule,
+    /// Runs of reads, where the device reads ahead of them.
+    runs: Option<Box<Runs>>,
     /// Whether a flush could not begin because of the map cache since the flusher last tried.
     stalled: bool,
     /// Whether one could not before that.
@@ -141,6 +146,7 @@ impl Buffer {
             waiting: VecDeque::new(),
             fills: VecDeque::new(),
             rule: AnyRule::new(&keys, units, by_pages),
+            runs: Runs::new(settings),
             stalled: false,
             tries_again: false,
             settles: keys.eviction == Eviction::Watermark

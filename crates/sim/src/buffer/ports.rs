@@ -6,6 +6,8 @@
 //! the two rows have in common is found by walking both once.
 
 use crate::handle::LineId;
+use crate::observe::BufferAccess;
+use crate::sets::Set;
 use flashyard_core::units::{Span, Time};
 use std::collections::VecDeque;
 
@@ -42,6 +44,23 @@ pub struct Reservation {
     pub until: Time,
     /// Time in which a get and a put are at work at once, that was not known before.
     pub hidden: Span,
+}
+
+impl Reservation {
+    /// What observers are told of it: whose unit is put or got, in a bank if a line is known.
+    #[cold]
+    pub(crate) fn told(&self, set: &Set, put: bool, bank: Option<u32>) -> BufferAccess {
+        let origin = set.origin();
+        BufferAccess {
+            request: origin.map(|origin| origin.order),
+            page: origin.map_or(0, |origin| origin.page),
+            lpn: set.lpn().get(),
+            bank,
+            put,
+            start: self.from,
+            end: self.until,
+        }
+    }
 }
 
 /// The ports of a buffer and its banks.

@@ -102,13 +102,13 @@ impl Buffer {
         Some(dirty)
     }
 
-    /// Adds what flash has of a unit. Returns the unit that made way.
-    pub(crate) fn add_clean(&mut self, lpn: Lpn) -> Option<Lpn> {
+    /// Adds what flash has of a unit. Returns its line and the unit that made way.
+    pub(crate) fn add_clean(&mut self, lpn: Lpn) -> (LineId, Option<Lpn>) {
         self.changes();
         let (line, evicted) = self.lines.insert_clean(lpn);
         let state = &mut self.lines[line];
         (state.from, state.until) = (self.sectors.start, self.sectors.end);
-        evicted
+        (line, evicted)
     }
 
     /// Adds a unit as a write would that is this change and that nobody is charged for.

@@ -89,7 +89,7 @@ impl Device {
     pub(super) fn read_target(&self, set: SetId) -> Option<Ppn> {
         let state = &self.sets[set];
         match self.sets.stage(set) {
-            Stage::Read | Stage::OldRead => self.ftl.locate(state.lpn()),
+            Stage::Read | Stage::OldRead | Stage::AheadRead => self.ftl.locate(state.lpn()),
             Stage::EvictRead | Stage::RewriteRead => self.ftl.locate_map(state.map_page()),
             Stage::Fetch => self.ftl.locate_entry(state.lpn()),
             Stage::CopyRead | Stage::MergeRead | Stage::FoldRead => state.source(),

@@ -10,8 +10,6 @@ use crate::account::PortUse;
 use crate::buffer::ports::{Direction, Reservation};
 use crate::config::PartialWrite;
 use crate::handle::{LineId, SetId};
-use crate::host::Timer;
-use crate::observe::BufferAccess;
 use flashyard_core::units::{Lpn, Time};
 
 impl Device {
@@ -33,27 +31,6 @@ impl Device {
         };
         self.account.port_taken(usage, span, granted.hidden);
         granted
-    }
-
-    /// Tells observers of an access.
-    pub(super) fn tell_access(
-        &mut self,
-        set: SetId,
-        direction: Direction,
-        line: Option<LineId>,
-        granted: &Reservation,
-    ) {
-        let (lpn, origin) = (self.sets[set].lpn(), self.sets[set].origin());
-        let event = BufferAccess {
-            request: origin.map(|origin| origin.order),
-            page: origin.map_or(0, |origin| origin.page),
-            lpn: lpn.get(),
-            bank: line.map(|line| self.write_buffer().lines()[line].bank()),
-            put: direction == Direction::Put,
-            start: granted.from,
-            end: granted.until,
-        };
-        self.account.tell(&event);
     }
 
     /// A unit was trimmed by the change `number`.
@@ -88,7 +65,7 @@ impl Device {
         }
         let access = (read.order, read.page);
         if buffer.has_room_for_read() {
-            let evicted = self.leave_unit(lpn);
+            let evicted = self.lines_of_reads().leave(lpn);
             self.account.allocated(access, lpn, evicted);
         } else if self.write_buffer_mut().wait_for_line(lpn) {
             self.account.fill_waits(access, lpn);
@@ -101,7 +78,7 @@ impl Device {
             return self.drop_fill(lpn);
         }
         self.write_buffer_mut().drop_fill(lpn);
-        let evicted = self.leave_unit(lpn);
+        let evicted = self.lines_of_reads().leave(lpn);
         self.account.filled(lpn, evicted);
     }
 
@@ -110,18 +87,6 @@ impl Device {
         if self.write_buffer_mut().drop_fill(lpn) {
             self.account.fill_dropped(lpn);
         }
-    }
-
-    /// Puts what a read has found on flash into a line. Returns the unit that made way.
-    fn leave_unit(&mut self, lpn: Lpn) -> Option<Lpn> {
-        let evicted = self.write_buffer_mut().add_clean(lpn);
-        let line = self.write_buffer().lines().find(lpn);
-        self.account.unit_allocated();
-        let put = self.take_port(Direction::Put, lpn, line, false);
-        if !self.write_buffer().flushes_itself() && put.until > self.now {
-            self.host.set_timer(put.until, Timer::Port);
-        }
-        evicted
     }
 
     /// When a drained device rests: what reads have left in the buffer may still be put.

@@ -69,6 +69,12 @@ impl Device {
     /// line.
     fn plan_buffered_read(&mut self, plan: &mut Plan, handle: RequestId, lpn: Lpn) {
         let plane = self.ftl.plane_of_lpn(lpn);
+        if self.reads_ahead
+            && let Some(wait) = self.lines_of_reads().find(handle, lpn)
+        {
+            wait.into_iter().for_each(|wait| plan.wait(wait.source, wait.stage, wait.kind));
+            return plan.push(Stage::Buffer, plane);
+        }
         let access = (self.host[handle].order(), self.host[handle].page());
         let (line, enough) = match self.find_read(handle, lpn) {
             Found::Write(write) => {

@@ -71,19 +71,21 @@ impl Device {
         let gathers = settings.geometry.program_units() > 1
             || settings.geometry.planes * settings.geometry.joined > 1;
         let buffer = Buffer::new(settings, by_pages);
+        let reads_ahead = settings.keys.buffer.reads_ahead();
         let host = Host::new(settings, host_policy);
         let flash = Flash::new(settings);
         let (geometry, queue) = (&settings.geometry, &settings.keys.queue);
         Self {
             settings: settings.clone(),
             now: Time::ZERO,
-            sets: Sets::new(geometry, queue, flash.nominal(), gathers || by_pages),
+            sets: Sets::new(geometry, queue, flash.nominal(), gathers || by_pages || reads_ahead),
             queues: Queues::new(settings, policy),
             flash,
             ftl: Ftl::new(settings, planned),
             short_road: false,
             admits_reads: false,
             full_way: false,
+            reads_ahead,
             has_zones: settings.zones.is_some(),
             buffer,
             host,

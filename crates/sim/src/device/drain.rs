@@ -3,7 +3,7 @@
 
 use super::Device;
 use crate::handle::LineId;
-use crate::observe::FlushTrigger;
+use crate::observe::{FlushTrigger, OwnCause};
 use crate::sets::Mode;
 use flashyard_core::units::Lpn;
 
@@ -106,6 +106,14 @@ impl Device {
         let victim = buffer.victim(&self.sets, self.now)?;
         let unit = buffer.lines()[victim].lpn;
         (buffer.may_flush() && self.flush_line(victim, FlushTrigger::Displaced)).then_some(unit)
+    }
+
+    /// Begins to read ahead what runs of reads want.
+    pub(super) fn read_ahead(&mut self) {
+        while let Some((set, plane)) = self.lines_of_reads().begin() {
+            self.own_set_made(set, None, plane, OwnCause::Ahead);
+            self.activate(set);
+        }
     }
 
     /// Writes that wait for a line get what is free. Returns whether one did.

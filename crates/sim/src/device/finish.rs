@@ -150,6 +150,7 @@ impl Device {
                 self.let_ftl(|ftl, lent| ftl.erased(set, lent));
             }
             Stage::OldRead => self.rest_read(set),
+            Stage::AheadRead => self.lines_of_reads().end(set),
             Stage::JournalProgram => self.let_ftl(|_, lent| lent.journal_written(set)),
             Stage::EvictRead
             | Stage::CopyRead

@@ -127,7 +127,9 @@ impl Device {
     fn fill_page(&mut self, head: SetId, plane: PlaneId, ppn: Option<Ppn>, last: &mut SetId) {
         match self.sets.stage(head) {
             Stage::Read => self.read_neighbours(head, ppn, last),
-            Stage::CopyRead | Stage::FoldRead => self.copy_neighbours(head, plane, ppn, last),
+            Stage::CopyRead | Stage::FoldRead | Stage::AheadRead => {
+                self.copy_neighbours(head, plane, ppn, last);
+            }
             stage if stage.op() == Op::Program => self.fill_program(head, plane, stage, last),
             _ => {}
         }
@@ -169,14 +171,14 @@ impl Device {
         })
     }
 
-    /// Waiting copies of other units of the page.
+    /// Waiting copies of other units of the page, or others that are to be read ahead.
     fn copy_neighbours(&mut self, head: SetId, plane: PlaneId, ppn: Option<Ppn>, last: &mut SetId) {
         let Some(ppn) = ppn else { return };
         let page = ppn.get() / self.settings.geometry.units_per_page;
         let mut at = self.queues.oldest(plane, self.sets.stage(head));
         while let Some(set) = at {
-            let source = self.sets[set].source().expect("a copy has a source");
             at = self.queues.newer(set);
+            let Some(source) = self.read_target(set) else { continue };
             if source.get() / self.settings.geometry.units_per_page == page {
                 self.take_from_queue(set);
                 self.ride(set, Some(source), false, last);

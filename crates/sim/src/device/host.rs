@@ -50,6 +50,7 @@ impl Device {
                 Timer::Programs => {
                     (0..self.settings.geometry.dies()).for_each(|die| self.stir(DieId::new(die)));
                 }
+                Timer::Ahead => self.read_ahead(),
             }
             self.wake_due();
         }

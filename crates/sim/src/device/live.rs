@@ -171,7 +171,9 @@ impl Device {
         let line = if host { self.write_buffer().lines().find(lpn) } else { state.line() };
         let granted = self.take_port(direction, lpn, line, host);
         if self.account.is_observed() {
-            self.tell_access(set, direction, line, &granted);
+            let bank = line.map(|line| self.line(line).bank());
+            let event = granted.told(&self.sets[set], direction == Direction::Put, bank);
+            self.account.tell(&event);
         }
         let over = granted.until + Span::from_ns(self.settings.keys.buffer.access_ns);
         if over > self.now {

@@ -57,6 +57,7 @@ mod zones;
 
 use crate::account::Account;
 pub use crate::account::{PhaseReport, Share, Utilisation};
+use crate::ahead::LinesOfReads;
 use crate::buffer::{Buffer, Line};
 use crate::check::Checker;
 use crate::config::{InitialState, MapStore, ReadAllocate, Settings};
@@ -99,6 +100,8 @@ pub struct Device {
     short_road: bool,
     admits_reads: bool,
     full_way: bool,
+    /// Whether the device reads ahead of runs of reads.
+    reads_ahead: bool,
     /// Whether requests change the states of zones when they are started.
     has_zones: bool,
     /// Whether the device sleeps, or takes power for work of its own.
@@ -219,6 +222,7 @@ impl Device {
             && !(self.flash.has_requests() || self.flash.limits_power())
             && !self.settings.keys.firmware.stalls_programs();
         self.admits_reads = self.short_road
+            && !self.reads_ahead
             && self.settings.keys.map.store == MapStore::Resident
             && !self.host.carries_pages();
     }
@@ -258,6 +262,13 @@ impl Device {
             flash: &self.flash,
             account: &mut self.account,
         }
+    }
+
+    /// What is lent for lines of reads.
+    fn lines_of_reads(&mut self) -> LinesOfReads<'_> {
+        let Self { now, settings, sets, ftl, host, account, .. } = self;
+        let buffer = self.buffer.as_mut().expect("there is a buffer");
+        LinesOfReads { now: *now, settings, sets, ftl, buffer, host, account }
     }
 
     /// What is lent to those who tell observers.

@@ -87,9 +87,9 @@ impl Device {
             let request = &self.host[request];
             (Some(request.view()), StreamId::Host(request.request().stream))
         } else if state.is_for_host() {
-            // As a write of one unit that came when it was flushed.
+            // As an access of one unit that came when it was flushed, or was to be read ahead.
             let view = RequestView {
-                is_read: false,
+                is_read: self.sets.stage(set) == Stage::AheadRead,
                 pages: 1,
                 arrival: state.enqueued(),
                 fot: self.sets.span(set),

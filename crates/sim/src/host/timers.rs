@@ -41,6 +41,8 @@ pub(crate) enum Timer {
     Reaped(RequestId),
     /// A program or erase of this die may be suspended from now on.
     Suspendable(DieId),
+    /// What requests of this instant ask for is on its way, and units are read ahead of them.
+    Ahead,
 }
 
 /// Timers that have not gone off.

@@ -45,7 +45,7 @@ impl Padding {
     pub const fn of(purpose: Purpose, asked: bool) -> Self {
         match purpose {
             Purpose::Host if asked => Self::Asked,
-            Purpose::Host => Self::Host,
+            Purpose::Host | Purpose::ReadAhead => Self::Host,
             Purpose::Gc => Self::Gc,
             Purpose::MapFetch | Purpose::MapWriteback | Purpose::MapGc => Self::Map,
             Purpose::Merge => Self::Merge,

@@ -32,6 +32,14 @@ impl Sets {
         set
     }
 
+    /// Adds a set that reads a unit ahead, on this plane.
+    pub(crate) fn add_ahead(&mut self, now: Time, lpn: Lpn, plane: PlaneId) -> SetId {
+        let set = self.add_own(now, OwnWork::Ahead, &[(Stage::AheadRead, plane)]);
+        self.state_mut(set).lpn = lpn;
+        self.list_by_lpn(set);
+        set
+    }
+
     /// Adds a page access of a request with these commands. There must be memory for it.
     #[inline]
     pub(crate) fn add_access(

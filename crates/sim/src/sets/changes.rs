@@ -78,6 +78,11 @@ impl Sets {
         all.filter(move |&set| self[set].lpn == lpn)
     }
 
+    /// Whether a set is reading a unit ahead.
+    pub(crate) fn is_read_ahead(&self, lpn: Lpn) -> bool {
+        self.reads_of(lpn).any(|set| self[set].is_own())
+    }
+
     /// Live changes of an LPN, the one with the greatest number first.
     pub(crate) fn changes_of(&self, lpn: Lpn) -> impl Iterator<Item = SetId> {
         successors(self.latest_of(lpn), |&set| self[set].links.earlier_of_lpn)

@@ -191,11 +191,12 @@ impl Set {
         }
     }
 
-    /// Whether it writes what the host has written, or told of, in no request: a line of the write
-    /// buffer, or a page of the journal, for which trims and flushes wait.
+    /// Whether it works for the host in no request: it writes a line of the write buffer, or a page
+    /// of the journal, for which trims and flushes wait, or it reads a unit ahead.
     #[inline]
     pub(crate) const fn is_for_host(&self) -> bool {
-        self.work.carried().is_some() || matches!(self.work, Work::Own(OwnWork::Journal))
+        self.work.carried().is_some()
+            || matches!(self.work, Work::Own(OwnWork::Journal | OwnWork::Ahead))
     }
 
     /// The page that a translation layer has given to its program.

@@ -14,6 +14,8 @@ pub(crate) enum Stage {
     OldRead,
     /// Read data (DR).
     Read,
+    /// Read a unit ahead of a run of reads (`AR`).
+    AheadRead,
     /// Read a valid page out of a victim.
     CopyRead,
     /// Read a page that a merge copies.
@@ -60,12 +62,13 @@ pub(crate) const STAGE_KINDS: usize = Stage::Barrier as usize + 1;
 
 impl Stage {
     /// The commands that a die serves.
-    pub(crate) const COMMANDS: [Self; 20] = [
+    pub(crate) const COMMANDS: [Self; 21] = [
         Self::EvictRead,
         Self::Writeback,
         Self::Fetch,
         Self::OldRead,
         Self::Read,
+        Self::AheadRead,
         Self::Program,
         Self::CopyRead,
         Self::CopyProgram,
@@ -90,6 +93,7 @@ impl Stage {
             | Self::Fetch
             | Self::OldRead
             | Self::Read
+            | Self::AheadRead
             | Self::CopyRead
             | Self::MergeRead
             | Self::FoldRead
@@ -127,6 +131,7 @@ impl Stage {
             Self::FoldRead | Self::FoldProgram | Self::FoldErase => Purpose::Fold,
             Self::RewriteRead | Self::RewriteProgram => Purpose::MapGc,
             Self::JournalProgram => Purpose::Journal,
+            Self::AheadRead => Purpose::ReadAhead,
         }
     }
 
@@ -138,6 +143,7 @@ impl Stage {
             Self::Fetch => "MRf",
             Self::OldRead => "DRo",
             Self::Read => "DR",
+            Self::AheadRead => "AR",
             Self::Program => "DP",
             Self::CopyRead => "GR",
             Self::CopyProgram => "GP",
@@ -170,8 +176,8 @@ impl Stage {
         matches!(self, Self::Read | Self::Program | Self::HostErase)
     }
 
-    /// Whether it moves the data of the host request itself.
+    /// Whether it moves the data of the host request itself, or of one that is to come.
     pub(crate) const fn is_data(self) -> bool {
-        matches!(self, Self::OldRead | Self::Read | Self::Program)
+        matches!(self, Self::OldRead | Self::Read | Self::AheadRead | Self::Program)
     }
 }

@@ -69,6 +69,8 @@ pub(crate) enum OwnWork {
     WriteMap(MapPage),
     /// Writes a page of the journal or of a checkpoint.
     Journal,
+    /// Reads a unit ahead of a run of reads, into a line of the buffer.
+    Ahead,
     /// Fills a program unit of a finished zone with nothing.
     Pad { zone: u32 },
     /// Does the steps of a task of a layer one after the other: the page that it copies now.

@@ -344,12 +344,35 @@ fn check_buffer(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
                 .to_string(),
         );
     }
+    check_reading_ahead(keys, fail);
     if bytes == 0 {
         return;
     }
     let unit = unit_bytes(keys);
     if bytes < unit {
         fail(format!("buffer.bytes: {bytes} is smaller than a mapping unit of {unit} bytes"));
+    }
+}
+
+/// What is read ahead has lines, and its place is known without a look at flash.
+fn check_reading_ahead(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
+    let BufferKeys { bytes, read_ahead_kib: window, .. } = keys.buffer;
+    if window == 0 {
+        return;
+    }
+    if window << 10 > bytes {
+        fail(format!(
+            "buffer.read_ahead_kib: what is read ahead takes lines of the write buffer; set \
+             buffer.bytes of at least {}, or buffer.read_ahead_kib = 0",
+            window << 10
+        ));
+    }
+    if keys.map.store != MapStore::Resident {
+        fail(
+            "buffer.read_ahead_kib: units are read ahead whose map entries are known; set \
+             map.store = \"resident\", or buffer.read_ahead_kib = 0"
+                .to_string(),
+        );
     }
 }
 

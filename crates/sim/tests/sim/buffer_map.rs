@@ -414,7 +414,7 @@ fn a_row_of_writes_of_one_unit_fits_a_small_stack() {
     for more in [&["interface.transfer=request"], &["interface.transfer=page"]] {
         let on_a_small_stack = || row(more);
         let done = std::thread::scope(|scope| {
-            let thread = std::thread::Builder::new().stack_size(192 * 1024);
+            let thread = std::thread::Builder::new().stack_size(256 * 1024);
             thread.spawn_scoped(scope, on_a_small_stack).unwrap().join().unwrap()
         });
         assert_eq!(done, WRITES, "{more:?}");

@@ -53,6 +53,7 @@ mod power;
 mod random_devices;
 mod random_hosts;
 mod raw;
+mod read_ahead;
 mod reclaim_units;
 mod retry;
 mod ros_oracle;

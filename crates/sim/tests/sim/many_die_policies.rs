@@ -67,6 +67,7 @@ fn class(done: &CommandDone) -> u8 {
         (Purpose::Host, _) => 2,
         (Purpose::Gc | Purpose::MapGc | Purpose::Wear | Purpose::Merge | Purpose::Fold, _) => 3,
         (Purpose::Journal | Purpose::Recovery, _) => unreachable!("no device is cut"),
+        (Purpose::ReadAhead, _) => unreachable!("no device reads ahead"),
     }
 }
 

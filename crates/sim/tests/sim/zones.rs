@@ -4,7 +4,7 @@
 use crate::common::{Random, restored, saved, seeds, settings, try_settings};
 use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES, ZoneAction};
 use flashyard_core::units::{Span, Time};
-use flashyard_sim::config::Settings;
+use flashyard_sim::config::{InitialState, Settings};
 use flashyard_sim::device::Device;
 use flashyard_sim::drive::Drive;
 use flashyard_sim::observe::{Contents, Observer, Shared, UnitAtStart};
@@ -409,61 +409,76 @@ fn any_request(random: &mut Random, model: &Model) -> Request {
 
 /// Requests of one stream are started in their order, however many are outstanding: each ends as
 /// the model says, the zones are those of the model at the end, and what is below the pointers can
-/// be read. The checker follows every unit and its data.
+/// be read. The checker follows every unit and its data. Counts errors by name.
+fn follows_the_model(
+    seed: u64,
+    settings: &Settings,
+    random: &mut Random,
+    errors: &mut BTreeMap<&'static str, u64>,
+) -> Report {
+    let shape = settings.zones.unwrap();
+    let zns = &settings.keys.schemes.zns;
+    let no_limit = |limit: u64| if limit == 0 { usize::MAX } else { index(limit) };
+    let active = no_limit(zns.max_active);
+    let zone = match settings.keys.state.initial {
+        InitialState::Fresh => (ZoneState::Empty, 0),
+        _ => (ZoneState::Full, u64::from(shape.capacity)),
+    };
+    let mut model = Model {
+        capacity: shape.capacity.into(),
+        size: shape.size.into(),
+        limits: (no_limit(zns.max_open).min(active), active),
+        zones: vec![zone; shape.count as usize],
+        open: Vec::new(),
+    };
+    let mut host = Host::new(settings);
+    let depth = random.pick(&[1, 3, 16]);
+    let mut wanted = BTreeMap::new();
+    let ends = |host: &mut Host, wanted: &mut BTreeMap<u64, (Request, Outcome)>| {
+        host.0.advance(Time::MAX, Stop::AtCompletion).unwrap();
+        assert!(host.0.has_completions(), "seed {seed}: nothing ends of {wanted:?}");
+        while let Some(done) = host.0.poll() {
+            let (request, outcome) = wanted.remove(&done.id).unwrap();
+            assert_eq!(done.outcome, outcome, "seed {seed}: {request:?}");
+        }
+    };
+    for _ in 0..120 {
+        let request = any_request(random, &model);
+        if request.end_sector().unwrap() > host.0.capacity_sectors() {
+            continue;
+        }
+        let outcome = model.expects(&request);
+        if let Outcome::Failed(error) = outcome {
+            *errors.entry(error.word()).or_default() += 1;
+        }
+        let id = host.0.submit(&request.at(host.0.now())).unwrap();
+        wanted.insert(id, (request, outcome));
+        while wanted.len() >= depth {
+            ends(&mut host, &mut wanted);
+        }
+    }
+    while !wanted.is_empty() {
+        ends(&mut host, &mut wanted);
+    }
+    model.agrees(&mut host, seed);
+    let report = host.report();
+    let zones = report.zones.as_ref().unwrap();
+    assert_eq!(zones.open, model.open.len() as u64);
+    let unit = u64::from(SECTOR_BYTES) * 8;
+    assert!(zones.padded_bytes.is_multiple_of(unit));
+    report
+}
+
 #[test]
 fn random_devices_do_what_the_model_says() {
-    let mut errors = BTreeMap::<&str, u64>::new();
+    let mut errors = BTreeMap::new();
     let (mut padded, mut resets) = (0, 0);
     for seed in seeds(0..600) {
         let mut random = Random(seed);
         let settings = device(&mut random);
-        let shape = settings.zones.unwrap();
-        let zns = &settings.keys.schemes.zns;
-        let no_limit = |limit: u64| if limit == 0 { usize::MAX } else { index(limit) };
-        let active = no_limit(zns.max_active);
-        let mut model = Model {
-            capacity: shape.capacity.into(),
-            size: shape.size.into(),
-            limits: (no_limit(zns.max_open).min(active), active),
-            zones: vec![(ZoneState::Empty, 0); shape.count as usize],
-            open: Vec::new(),
-        };
-        let mut host = Host::new(&settings);
-        let depth = random.pick(&[1, 3, 16]);
-        let mut wanted = BTreeMap::new();
-        let ends = |host: &mut Host, wanted: &mut BTreeMap<u64, (Request, Outcome)>| {
-            host.0.advance(Time::MAX, Stop::AtCompletion).unwrap();
-            assert!(host.0.has_completions(), "seed {seed}: nothing ends of {wanted:?}");
-            while let Some(done) = host.0.poll() {
-                let (request, outcome) = wanted.remove(&done.id).unwrap();
-                assert_eq!(done.outcome, outcome, "seed {seed}: {request:?}");
-            }
-        };
-        for _ in 0..120 {
-            let request = any_request(&mut random, &model);
-            if request.end_sector().unwrap() > host.0.capacity_sectors() {
-                continue;
-            }
-            let outcome = model.expects(&request);
-            if let Outcome::Failed(error) = outcome {
-                *errors.entry(error.word()).or_default() += 1;
-            }
-            let id = host.0.submit(&request.at(host.0.now())).unwrap();
-            wanted.insert(id, (request, outcome));
-            while wanted.len() >= depth {
-                ends(&mut host, &mut wanted);
-            }
-        }
-        while !wanted.is_empty() {
-            ends(&mut host, &mut wanted);
-        }
-        model.agrees(&mut host, seed);
-        let report = host.report();
+        let report = follows_the_model(seed, &settings, &mut random, &mut errors);
         let zones = report.zones.unwrap();
         (padded, resets) = (padded + zones.padded_bytes, resets + zones.resets);
-        assert_eq!(zones.open, model.open.len() as u64);
-        let unit = u64::from(SECTOR_BYTES) * 8;
-        assert!(zones.padded_bytes.is_multiple_of(unit));
     }
     assert!(padded > 0 && resets > 0);
     let seen: Vec<&str> = errors.keys().copied().collect();
@@ -476,6 +491,25 @@ fn random_devices_do_what_the_model_says() {
         "zone_is_full",
     ];
     assert_eq!(seen, all);
+}
+
+/// The same on devices whose zones are full at first and that read ahead of every read: resets take
+/// back what is being read ahead, and writes at pointers follow.
+#[test]
+fn zones_that_are_read_ahead_do_what_the_model_says() {
+    let (mut hits, mut units) = (0, 0);
+    for seed in seeds(0..300) {
+        let mut random = Random(seed);
+        let mut keys = device(&mut random).keys;
+        (keys.buffer.bytes, keys.buffer.volatile) = (keys.buffer.bytes.max(4096 * 40), false);
+        keys.state.initial = InitialState::Full;
+        (keys.buffer.read_ahead_kib, keys.buffer.read_ahead_after) = (16 << (seed % 3), 1);
+        let Ok(settings) = Settings::new(keys) else { continue };
+        let report = follows_the_model(seed, &settings, &mut random, &mut BTreeMap::new());
+        let ahead = report.buffer.read_ahead.unwrap();
+        (hits, units) = (hits + ahead.hits, units + ahead.units);
+    }
+    assert!(hits > 1_000 && units > 3_000, "{hits} hits of {units} units");
 }
 
 /// A device that starts with full zones is one whose zones were written in order, and a device that

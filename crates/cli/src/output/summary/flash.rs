@@ -254,6 +254,14 @@ fn buffer(report: &Report) -> Option<String> {
             share(buffer.hidden_read_ratio)
         ));
     }
+    if let Some(ahead) = &buffer.read_ahead {
+        let unread = energy(ahead.unread_pj as f64);
+        said.push(format!(
+            "{} units read ahead, {} of them for nobody ({unread})",
+            count(ahead.units),
+            count(ahead.unread_units)
+        ));
+    }
     let standby = report.energy_pj.by_resource["buffer_standby"];
     if standby > 0 {
         said.push(format!("{} standby", energy(standby as f64)));

@@ -23,6 +23,8 @@ pub(super) struct BufferAccount {
     held: BTreeMap<Lpn, u64>,
     /// Versions that reads have found and that wait for a line.
     fills: BTreeMap<Lpn, u64>,
+    /// Versions of units that are being read ahead: those that flash had when that began.
+    coming: BTreeMap<Lpn, u64>,
     /// Versions that are being put.
     putting: BTreeSet<(Lpn, u64)>,
     /// What reads on their way got from it, by request and page.
@@ -118,6 +120,7 @@ impl Checker {
         if let Some(evicted) = evicted {
             self.unbuffered(evicted);
         }
+        self.buffer.coming.remove(&lpn);
         let old = self.buffer.held.insert(lpn, number + 1);
         assert!(old < Some(number + 1), "{number} of {lpn:?} replaces newer contents, {old:?}");
         if let Some(account) = &mut self.sectors {
@@ -166,8 +169,41 @@ impl Checker {
         }
     }
 
+    /// A set begins to read a unit ahead, whose line another unit may have lost.
+    pub fn ahead_begins(&mut self, lpn: Lpn, evicted: Option<Lpn>) {
+        if let Some(evicted) = evicted {
+            self.unbuffered(evicted);
+        }
+        assert_eq!(self.buffer.held.get(&lpn), None, "{lpn:?} is in the buffer");
+        let old = self.buffer.coming.insert(lpn, self.newest[lpn.index()]);
+        assert_eq!(old, None, "{lpn:?} is being read ahead");
+    }
+
+    /// A read waits for a unit that is being read ahead: that must be the newest version.
+    pub fn ahead_awaited(&mut self, access: (u64, u32), lpn: Lpn) {
+        let version = self.newest[lpn.index()];
+        let coming = self.buffer.coming.get(&lpn).copied();
+        assert_eq!(coming, Some(version), "what comes of {lpn:?} is stale");
+        let line = FromLine { version, sectors: self.sectors_of(lpn), nothing_since: None };
+        self.buffer.reading.insert(access, line);
+    }
+
+    /// A unit has been read ahead and stays in the buffer. Where it is still in the place that was
+    /// read, that holds what the reads wait for.
+    pub fn ahead_ends(&mut self, lpn: Lpn, stays: Option<Ppn>) {
+        let version = self.buffer.coming.remove(&lpn).expect("it is being read ahead");
+        if let Some(ppn) = stays {
+            let holds = self.data.holds(ppn, lpn, version);
+            assert!(holds, "{ppn:?} does not hold version {version} of {lpn:?}");
+        }
+        self.stays(lpn, version, None);
+    }
+
     /// The buffer forgets a unit: it was trimmed, or flash has it.
     pub fn unbuffered(&mut self, lpn: Lpn) {
+        if self.buffer.coming.remove(&lpn).is_some() {
+            return;
+        }
         let version = self.buffer.held.remove(&lpn).expect("it was there");
         assert!(self.newest[lpn.index()] >= version, "version {version} of {lpn:?} was lost");
         if let Some(account) = &mut self.sectors {

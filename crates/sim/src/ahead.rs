@@ -1,0 +1,104 @@
+//! Lines for what is read from flash: what reads leave in the buffer, what is read ahead of runs of
+//! reads, and which units that are.
+//!
+//! It holds nothing. The buffer knows the runs and has the lines. The device lends it with the
+//! sets, the map, the host and the account.
+
+use crate::account::{Account, PortUse};
+use crate::buffer::ports::Direction;
+use crate::buffer::{Buffer, Found};
+use crate::config::Settings;
+use crate::ftl::Ftl;
+use crate::handle::{LineId, RequestId, SetId};
+use crate::host::{Host, Timer};
+use crate::sets::{Sets, Wait};
+use flashyard_core::graph::EdgeKind;
+use flashyard_core::units::{Lpn, PlaneId, Time};
+
+/// What is lent for lines of reads.
+pub(crate) struct LinesOfReads<'a> {
+    pub(crate) now: Time,
+    pub(crate) settings: &'a Settings,
+    pub(crate) sets: &'a mut Sets,
+    pub(crate) ftl: &'a mut Ftl,
+    pub(crate) buffer: &'a mut Buffer,
+    pub(crate) host: &'a mut Host,
+    pub(crate) account: &'a mut Account,
+}
+
+impl LinesOfReads<'_> {
+    /// A page access that reads is translated. Returns whether its unit was read ahead, or is
+    /// being, and then what it waits for.
+    pub(crate) fn find(&mut self, handle: RequestId, lpn: Lpn) -> Option<Option<Wait>> {
+        let request = &self.host[handle];
+        let (access, first) = ((request.order(), request.page()), request.request().first_sector);
+        let sectors = first..first + u64::from(request.request().sectors);
+        if request.translated() == 0 && self.buffer.follow(&sectors) {
+            self.host.set_timer(self.now, Timer::Ahead);
+        }
+        let wanted = self.settings.covered(self.host[handle].request(), lpn);
+        let Found::Line(line, _) = self.buffer.find(lpn, &wanted, self.sets) else { return None };
+        let state = &self.buffer.lines()[line];
+        if !state.was_read_ahead() {
+            return None;
+        }
+        let source = state.coming();
+        if source.is_some() {
+            self.account.ahead_awaited(access, lpn);
+        } else {
+            self.account.allocated_read(access, lpn);
+        }
+        self.account.buffer_looked_up(true);
+        let is_first = self.buffer.use_ahead(line);
+        self.account.ahead_found(is_first, source.is_some());
+        Some(source.map(|source| Wait { source, stage: 0, kind: EdgeKind::ReadAhead }))
+    }
+
+    /// Makes the set that reads the next unit ahead: one that is on flash, of which no change is
+    /// under way, and which no other set reads ahead, be it for a line that has gone.
+    pub(crate) fn begin(&mut self) -> Option<(SetId, PlaneId)> {
+        while let Some(lpn) = self.buffer.next_ahead() {
+            let place = self.ftl.locate(lpn);
+            let changes = self.sets.live_change_of(lpn, u64::MAX).is_some();
+            if place.is_none() || changes || self.sets.is_read_ahead(lpn) {
+                continue;
+            }
+            let plane = self.ftl.plane_of_data(lpn, place);
+            let set = self.sets.add_ahead(self.now, lpn, plane);
+            let evicted = self.buffer.begin_ahead(lpn, set, self.sets.number(set));
+            self.account.ahead_begins(lpn, evicted);
+            self.account.unit_read_ahead();
+            return Some((set, plane));
+        }
+        None
+    }
+
+    /// A set has read a unit ahead: it is put into its line, unless it was written or trimmed
+    /// meanwhile. Nobody waits for the put.
+    pub(crate) fn end(&mut self, set: SetId) {
+        self.sets.unlist_by_lpn(set);
+        let (state, number) = (&self.sets[set], self.sets.number(set));
+        let (lpn, ppn) = (state.lpn(), state.ppn());
+        let Some(line) = self.buffer.end_ahead(lpn, set, number) else { return };
+        let stays = ppn.filter(|_| self.ftl.locate(lpn) == ppn);
+        self.account.ahead_ends(lpn, stays);
+        self.put(lpn, line);
+    }
+
+    /// Puts what a read has found on flash into a line. Returns the unit that made way.
+    pub(crate) fn leave(&mut self, lpn: Lpn) -> Option<Lpn> {
+        let (line, evicted) = self.buffer.add_clean(lpn);
+        self.account.unit_allocated();
+        self.put(lpn, line);
+        evicted
+    }
+
+    /// A unit is put into its line, and no request waits for that.
+    fn put(&mut self, lpn: Lpn, line: LineId) {
+        let (put, span) = self.buffer.reserve(Direction::Put, lpn, Some(line), false, self.now);
+        self.account.port_taken(PortUse::Put, span, put.hidden);
+        if !self.buffer.flushes_itself() && put.until > self.now {
+            self.host.set_timer(put.until, Timer::Port);
+        }
+    }
+}
