@@ -26,10 +26,17 @@ pub(crate) struct LinesOfReads<'a> {
     pub(crate) account: &'a mut Account,
 }
 
+/// A unit that a read finds because it is read ahead.
+pub(crate) enum Ahead {
+    /// It is in the buffer.
+    There,
+    /// It is on its way: the read waits for this.
+    Coming(Wait),
+}
+
 impl LinesOfReads<'_> {
-    /// A page access that reads is translated. Returns whether its unit was read ahead, or is
-    /// being, and then what it waits for.
-    pub(crate) fn find(&mut self, handle: RequestId, lpn: Lpn) -> Option<Option<Wait>> {
+    /// A page access that reads is translated. Returns whether its unit was read ahead, or is being.
+    pub(crate) fn find(&mut self, handle: RequestId, lpn: Lpn) -> Option<Ahead> {
         let request = &self.host[handle];
         let (access, first) = ((request.order(), request.page()), request.request().first_sector);
         let sectors = first..first + u64::from(request.request().sectors);
@@ -51,7 +58,8 @@ impl LinesOfReads<'_> {
         self.account.buffer_looked_up(true);
         let is_first = self.buffer.use_ahead(line);
         self.account.ahead_found(is_first, source.is_some());
-        Some(source.map(|source| Wait { source, stage: 0, kind: EdgeKind::ReadAhead }))
+        let coming = |source| Ahead::Coming(Wait { source, stage: 0, kind: EdgeKind::ReadAhead });
+        Some(source.map_or(Ahead::There, coming))
     }
 
     /// Makes the set that reads the next unit ahead: one that is on flash, of which no change is

@@ -59,7 +59,7 @@ keys! {
             kind: Kind::List { unit: "handle", count: ByteList::MOST, max: 127 },
             source: "NVM Express TP4146: a namespace has a list of the handles of its identifiers, \
                      128 at most; assumed: none",
-            flip: "[0, 0]", with: &["@full", "placement.handles=2", "@streams"],
+            flip: "[0,0]", with: &["@full", "placement.handles=2", "@streams"],
         },
         /// What is opened for a handle, collected and erased as one: a block of a plane ("block"),
         /// or the blocks of one number of all planes of the device ("superblock"), which are filled

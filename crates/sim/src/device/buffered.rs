@@ -5,11 +5,12 @@
 //! over then, else its own program follows.
 
 use super::Device;
+use crate::ahead::Ahead;
 use crate::buffer::{Found, barrier_stage, latest_unput};
 use crate::config::PartialWrite;
 use crate::ftl::Plan;
 use crate::handle::{RequestId, SetId};
-use crate::sets::Stage;
+use crate::sets::{Stage, Wait};
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::request::RequestOp;
 use flashyard_core::units::Lpn;
@@ -70,9 +71,11 @@ impl Device {
     fn plan_buffered_read(&mut self, plan: &mut Plan, handle: RequestId, lpn: Lpn) {
         let plane = self.ftl.plane_of_lpn(lpn);
         if self.reads_ahead
-            && let Some(wait) = self.lines_of_reads().find(handle, lpn)
+            && let Some(ahead) = self.lines_of_reads().find(handle, lpn)
         {
-            wait.into_iter().for_each(|wait| plan.wait(wait.source, wait.stage, wait.kind));
+            if let Ahead::Coming(Wait { source, stage, kind }) = ahead {
+                plan.wait(source, stage, kind);
+            }
             return plan.push(Stage::Buffer, plane);
         }
         let access = (self.host[handle].order(), self.host[handle].page());

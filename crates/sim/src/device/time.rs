@@ -69,8 +69,7 @@ impl Device {
             false => Load::Idle,
         };
         let mut from = self.now;
-        loop {
-            let Some(stretch) = self.host.passes(from, now, load) else { break };
+        while let Some(stretch) = self.host.passes(from, now, load) {
             let (ftl, flash, transfers) = (&self.ftl, &self.flash, &self.work.transfers);
             self.account.dozed(
                 &stretch,

@@ -298,7 +298,7 @@ fn saved_devices_go_on_alike() {
         let ends = [&mut bench, &mut again]
             .map(|bench| run(bench).iter().map(|done| done.completion).collect::<Vec<_>>());
         assert_eq!(ends[0], ends[1], "seed {seed}");
-        let [report, again] = [bench, again].map(Bench::finish);
+        let (report, again) = (bench.finish(), again.finish());
         assert_eq!(format!("{report:?}"), format!("{again:?}"), "seed {seed}");
         compared += 1;
         lines += of(&report).hits;
