@@ -9,7 +9,7 @@ use crate::error::wrong;
 use crate::plan::{AllSections, Plan};
 use anyhow::Result;
 use flashyard_core::key::{Kind, Value};
-use flashyard_sim::config::{ListedKey, MultiPlane, Sections, nearest, parse_value};
+use flashyard_sim::config::{ListedKey, MultiPlane, Sections, Stalled, nearest, parse_value};
 use flashyard_sim::own::OwnParts;
 
 /// Keys whose product with the blocks of a plane and their pages is the capacity, which a fit
@@ -317,5 +317,9 @@ fn parameter(own: &OwnParts, path: &str, low: &str, high: &str) -> Result<Parame
 
 /// The words of a key that chooses a way to work, where a fit may choose.
 fn words_of(path: &str) -> Option<&'static [&'static str]> {
-    (path == "nand.multi_plane").then_some(MultiPlane::WORDS)
+    match path {
+        "nand.multi_plane" => Some(MultiPlane::WORDS),
+        "firmware.stall_holds" => Some(Stalled::WORDS),
+        _ => None,
+    }
 }

@@ -13,10 +13,10 @@ choice! {
     pub enum Stalled {
         /// Writes.
         Writes = "writes",
-        /// All requests.
-        All = "all",
         /// No request: no die begins a program, of whatever data.
         Programs = "programs",
+        /// All requests.
+        All = "all",
     }
 }
 
