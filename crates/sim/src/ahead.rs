@@ -35,7 +35,8 @@ pub(crate) enum Ahead {
 }
 
 impl LinesOfReads<'_> {
-    /// A page access that reads is translated. Returns whether its unit was read ahead, or is being.
+    /// A page access that reads is translated. Returns whether its unit was read ahead, or is
+    /// being.
     pub(crate) fn find(&mut self, handle: RequestId, lpn: Lpn) -> Option<Ahead> {
         let request = &self.host[handle];
         let (access, first) = ((request.order(), request.page()), request.request().first_sector);
