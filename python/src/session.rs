@@ -333,10 +333,10 @@ impl Session {
 
     /// A placement handle by its number: bytes that its reclaim unit can still take, bytes of one,
     /// host, media and erased bytes.
-    fn handle(&self, py: Python<'_>, number: u8) -> PyResult<Option<(u64, u64, u64, u64, u64)>> {
+    fn handle(&self, py: Python<'_>, number: u8) -> PyResult<Option<[u64; 5]>> {
         self.with(py, |session| {
             Ok(session.handle(number).map(|of| {
-                (of.available_bytes, of.unit_bytes, of.host_bytes, of.media_bytes, of.erased_bytes)
+                [of.available_bytes, of.unit_bytes, of.host_bytes, of.media_bytes, of.erased_bytes]
             }))
         })
     }
