@@ -88,6 +88,7 @@ fn holds(word: &str, says: &Value, words: &Map<String, Value>, value: &Value) ->
         "const" => says == value,
         "minimum" => value.as_f64().is_none_or(|found| Some(found) >= says.as_f64()),
         "maximum" => value.as_f64().is_none_or(|found| Some(found) <= says.as_f64()),
+        "maxItems" => value.as_array().is_none_or(|all| all.len() as u64 <= says.as_u64().unwrap()),
         "maxProperties" => {
             value.as_object().is_none_or(|all| all.len() as u64 <= says.as_u64().unwrap())
         }
@@ -357,6 +358,8 @@ fn choices_and_ranges_are_those_of_the_keys() {
             if let Some(words) = key["words"].as_array().filter(|_| found.get("enum").is_some()) {
                 assert_eq!(found["enum"].as_array(), Some(words), "{section}.{name}");
             }
+            // Of a list its members have a unit and a range.
+            let found = if found["type"] == "array" { &found["items"] } else { found };
             if let Some(unit) = key["unit"].as_str() {
                 assert_eq!(found["x-unit"], unit, "{section}.{name}");
                 for (word, field) in [("minimum", "min"), ("maximum", "max")] {
