@@ -124,7 +124,8 @@ fn no_key_of_the_buffer_is_dead_under_a_policy_that_flushes() {
             }
         }
     }
-    assert_eq!(refused, ["release_us", "ahead_requests", "flush_when_idle", "idle_ms"]);
+    let flushers = ["release_us", "release_bytes", "ahead_requests", "flush_when_idle", "idle_ms"];
+    assert_eq!(refused, flushers);
     assert_eq!(documented, ["eviction", "high_percent", "low_percent"]);
     for policy in HostPolicyName::WORDS.iter().filter(|name| starts_pages(name)) {
         for eviction in ["ahead", "at_once"] {
