@@ -87,7 +87,11 @@ class Device:
         self._settings = settings
         self._policies = policies
         self._plan = self._planned(None, None, None, (), None, None)
-        self._values = cast("dict[str, dict[str, Value]]", json.loads(self._plan.device_json()))
+        found = cast("dict[str, dict[str, Any]]", json.loads(self._plan.device_json()))
+        self._values: dict[str, dict[str, Value]] = {
+            section: {key: tuple(of) if isinstance(of, list) else of for key, of in keys.items()}
+            for section, keys in found.items()
+        }
 
     def _planned(
         self,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Optional, Union
 from .errors import ConfigError
 
 #: What a key may be set to.
-Value = Union[bool, int, float, str, Sequence[int]]
+Value = Union[bool, int, float, str, tuple[int, ...]]
 
 
 class Key(NamedTuple):
@@ -43,7 +43,7 @@ def value_of(key: Key) -> Value:
             return key.value
         return int(key.value) if key.value.lstrip("-").isdecimal() else number
     if key.accepts.startswith("a list of"):
-        return [int(one) for one in key.value.strip("[]").split(",") if one]
+        return tuple(int(one) for one in key.value.strip("[]").split(",") if one)
     return key.value
 
 

@@ -96,7 +96,7 @@ def _counted(result: Result, op: str) -> npt.NDArray[np.bool_]:
     is_measured = np.array([phase["measured"] for phase in result.report["phases"]])
     phase = np.searchsorted(ends, order, side="right")
     counted = is_measured[np.minimum(phase, len(ends) - 1)]
-    skipped = int(result.device["metrics.skip_requests"])
+    skipped = cast(int, result.device["metrics.skip_requests"])
     if skipped:
         first = np.sort(order[counted])[:skipped]
         counted &= ~np.isin(order, first)
@@ -361,7 +361,7 @@ def label_of(name: str) -> str:
 def checked_dies(result: Result, dies: Union[int, Iterable[int]]) -> list[int]:
     """The numbers of dies, which the device has."""
     names = ("channels", "ways", "dies_per_way")
-    count = math.prod(int(result.device[f"geometry.{name}"]) for name in names)
+    count: int = math.prod(cast(int, result.device[f"geometry.{name}"]) for name in names)
     return [whole("dies", die, 0, count - 1) for die in listed("dies", dies)]
 
 

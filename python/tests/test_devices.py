@@ -40,7 +40,7 @@ def test_values_have_the_types_of_their_keys() -> None:
     assert device["nand.read_us"] == 61.5
     assert isinstance(device["geometry.channels"], int)
     assert isinstance(device["gc.policy"], str)
-    assert {type(device[key]) for key in device} == {bool, int, float, str}
+    assert {type(device[key]) for key in device} == {bool, int, float, str, tuple}
     assert len(device) == len(list(device)) == len(device.keys())
 
 

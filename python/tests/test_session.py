@@ -262,16 +262,14 @@ def test_a_handle_says_what_its_unit_can_still_take() -> None:
     """One plane; the map sends identifier 5 to handle 1."""
     device = fy.device(
         "embedded-2x2",
-        {
-            "geometry.channels": 1,
-            "geometry.ways": 1,
-            "geometry.planes": 1,
-            "placement.handles": 2,
-            "placement.map": [0, 0, 0, 0, 0, 1],
-            "state.initial": "fresh",
-        },
+        geometry__channels=1,
+        geometry__ways=1,
+        geometry__planes=1,
+        placement__handles=2,
+        placement__map=(0, 0, 0, 0, 0, 1),
+        state__initial="fresh",
     )
-    assert device["placement.map"] == [0, 0, 0, 0, 0, 1]
+    assert device["placement.map"] == (0, 0, 0, 0, 0, 1)
     session = fy.Session(device)
     empty = session.handle(0)
     assert empty is not None and empty.available_bytes == empty.unit_bytes > 0
