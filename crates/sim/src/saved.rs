@@ -423,6 +423,20 @@ pub(crate) fn save_option(value: Option<&impl Saved>, to: &mut Writer<'_>) {
     }
 }
 
+/// Reads what [`save_option`] wrote of a part that the settings say whether there is.
+pub(crate) fn load_part(
+    part: Option<&mut impl Saved>,
+    from: &mut Reader<'_>,
+) -> Result<(), RestoreError> {
+    let mut some = false;
+    some.load(from)?;
+    match part {
+        Some(part) if some => part.load(from),
+        None if !some => Ok(()),
+        _ => Err(RestoreError::Corrupt),
+    }
+}
+
 /// Writes a list of any length.
 pub(crate) fn save_list<T: Saved>(list: &[T], to: &mut Writer<'_>) {
     (list.len() as u64).save(to);

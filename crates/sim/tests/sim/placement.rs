@@ -3,7 +3,7 @@
 
 use crate::common::phases::pacing;
 use crate::common::{
-    Random, Recorded, one_full_die, record, request, restored, saved, seeds, settings,
+    Random, Recorded, one_full_die, record, request, restored, saved, seeds, settings, unchecked,
 };
 use crate::formulas::greedy_write_amplification;
 use crate::generators::devices::{Family, case};
@@ -41,12 +41,6 @@ fn die(blocks: u32, pages: u32, spare_percent: u32, keys: &[&str]) -> Settings {
 }
 
 const APART: [&str; 2] = ["placement.handles=2", "placement.isolation=persistent"];
-
-/// The report of a run, without the checker.
-fn run(settings: &Settings, requests: &[Request]) -> Report {
-    let mut requests = requests.iter().copied();
-    Device::new(settings).run(|| Ok::<_, Infallible>(requests.next())).expect("the writes fit")
-}
 
 fn rows(report: &Report) -> &[HandleReport] {
     report.placement.as_deref().expect("there are several handles")
@@ -148,7 +142,7 @@ fn separated_classes_cost_what_uniform_writes_do() {
         let hot = units * hot_percent / 100;
         let measured = |rounds: u64| -> Vec<[u64; 2]> {
             let requests = two_classes(units, (hot, share), rounds * units, 3);
-            let report = run(&settings, &requests);
+            let report = unchecked(&settings, &requests);
             rows(&report).iter().map(|row| [row.host_bytes, row.media_bytes]).collect()
         };
         let (early, late) = (measured(8), measured(14));
@@ -182,7 +176,7 @@ fn a_map_says_the_handle_of_each_identifier() {
                 request.placed(Some(of(class + 2 * u16::from(at % 3 == 0))))
             })
             .collect();
-        run(&settings, &requests)
+        unchecked(&settings, &requests)
     };
     // Identifiers 0 to 3, and 200 in place of 0 now and then.
     let mapped =
@@ -260,7 +254,7 @@ fn sums_by_handle_add_up() {
         let settings = die(64, 16, 30, &keys);
         let units = u64::from(settings.exported_units);
         let requests = two_classes(units, (units / 3, 60), 3 * units, 2);
-        let report = run(&settings, &requests);
+        let report = unchecked(&settings, &requests);
         let sum = |of: fn(&HandleReport) -> u64| rows(&report).iter().map(of).sum::<u64>();
         let flash = |op: &str, purposes: &[&str]| {
             let pages = |purpose: &&str| report.flash.pages[op][*purpose];

@@ -3,7 +3,9 @@
 //! forms; random devices under the checker.
 
 use crate::common::phases::pacing;
-use crate::common::{Random, record, request, restored, saved, seeds, settings, try_settings};
+use crate::common::{
+    Random, one_full_die, record, request, restored, saved, seeds, try_settings, unchecked,
+};
 use crate::formulas::greedy_write_amplification;
 use crate::generators::devices::{Family, case};
 use flashyard_core::quantity::Ppm;
@@ -17,7 +19,6 @@ use flashyard_sim::drive::Drive;
 use flashyard_sim::observe::{BlockErased, Observer, Shared, UnitProgrammed};
 use flashyard_sim::parts::log::SchemeName;
 use flashyard_sim::parts::victim::VictimName;
-use flashyard_sim::report::Report;
 use flashyard_sim::session::{Session, Stop};
 use flashyard_sim::stream::{Pacing, Stream};
 use std::collections::BTreeMap;
@@ -25,28 +26,18 @@ use std::convert::Infallible;
 
 const WRITE: RequestOp = RequestOp::Write;
 
-/// A fresh device of pages of 4 kB with superblocks over so many dies of a plane each.
+/// A fresh device of pages of 4 kB with superblocks over so many dies of a plane each. The keys say
+/// how much space is spare.
 fn united(dies: u32, blocks: u32, pages: u32, keys: &[&str]) -> Settings {
-    let shape = [
-        format!("geometry.channels={dies}"),
-        format!("geometry.blocks_per_plane={blocks}"),
-        format!("geometry.pages_per_block={pages}"),
-    ];
+    let channels = format!("geometry.channels={dies}");
     let base = [
         "placement.unit=superblock",
         "ftl.allocation=dynamic",
         "geometry.ways=1",
-        "map.store=resident",
-        "policy.command=fifo",
         "state.initial=fresh",
-        "nand.read_us=1",
-        "nand.program_us=1",
-        "nand.erase_us=1",
-        "gc.soft_free_blocks=2",
-        "gc.hard_free_blocks=2",
-        "gc.reserve_blocks=2",
+        &channels,
     ];
-    settings(&[&shape.each_ref().map(String::as_str)[..], &base, keys].concat())
+    one_full_die(blocks, pages, 30, &[&base, keys].concat())
 }
 
 /// Each unit is written once in order, and then `count` times one is drawn: of the first `hot` with
@@ -62,12 +53,6 @@ fn writes(units: u64, (hot, share): (u64, u64), count: u64, seed: u64) -> Vec<Re
         .zip(all)
         .map(|(at, lpn)| request(20 * at, WRITE, lpn, 1).placed(Some(u16::from(lpn >= hot))));
     requests.collect()
-}
-
-/// The report of a run, without the checker.
-fn run(settings: &Settings, requests: &[Request]) -> Report {
-    let mut requests = requests.iter().copied();
-    Device::new(settings).run(|| Ok::<_, Infallible>(requests.next())).expect("the writes fit")
 }
 
 /// What was programmed and erased of each superblock.
@@ -186,7 +171,7 @@ fn with_one_plane_a_superblock_is_a_block() {
 fn steady(settings: &Settings, (hot, share): (u64, u64), rounds: [u64; 2]) -> f64 {
     let units = u64::from(settings.exported_units);
     let [early, late] = rounds.map(|rounds| {
-        let report = run(settings, &writes(units, (hot, share), rounds * units, 3));
+        let report = unchecked(settings, &writes(units, (hot, share), rounds * units, 3));
         let pages = &report.flash.pages["programs"];
         [(rounds + 1) * units, pages["host"] + pages["gc"]].map(|count| count as f64)
     });

@@ -1,6 +1,6 @@
 //! Which blocks are used with one bit a cell, and the lists of those of each plane.
 
-use crate::saved::{Reader, RestoreError, Saved, Writer, save_option, saved};
+use crate::saved::{Reader, RestoreError, Saved, Writer, load_part, save_option, saved};
 use flashyard_core::units::BlockId;
 
 /// The SLC cache of a device.
@@ -71,13 +71,7 @@ impl Saved for Option<Box<Cells>> {
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
-        let mut some = false;
-        some.load(from)?;
-        match self {
-            Some(cells) if some => cells.load(from),
-            None if !some => Ok(()),
-            _ => Err(RestoreError::Corrupt),
-        }
+        load_part(self.as_deref_mut(), from)
     }
 }
 

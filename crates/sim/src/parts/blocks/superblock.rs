@@ -12,7 +12,7 @@
 //! never wait for room. When all of an open superblock is promised and not yet programmed, copies
 //! open another one beside it.
 
-use crate::saved::{Reader, RestoreError, Saved, Writer, save_option, saved};
+use crate::saved::{Reader, RestoreError, Saved, Writer, load_part, save_option, saved};
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, PlaneId};
 
@@ -61,13 +61,7 @@ impl Saved for Option<Box<Superblocks>> {
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
-        let mut some = false;
-        some.load(from)?;
-        match self {
-            Some(superblocks) if some => superblocks.load(from),
-            None if !some => Ok(()),
-            _ => Err(RestoreError::Corrupt),
-        }
+        load_part(self.as_deref_mut(), from)
     }
 }
 

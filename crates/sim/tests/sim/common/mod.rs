@@ -214,6 +214,13 @@ pub fn one_full_die(blocks: u32, pages: u32, spare_percent: u32, keys: &[&str]) 
     settings(&[&shape.each_ref().map(String::as_str)[..], &base, keys].concat())
 }
 
+/// The report of a run, without the checker.
+#[track_caller]
+pub fn unchecked(settings: &Settings, requests: &[Request]) -> Report {
+    let mut requests = requests.iter().copied();
+    Device::new(settings).run(|| Ok::<_, Infallible>(requests.next())).expect("the writes fit")
+}
+
 /// A request of whole 4 kB pages.
 pub fn request(us: u64, op: RequestOp, lpn: u64, pages: u32) -> Request {
     Request::new(op, lpn * 8, pages * 8).at(Time::from_us(us))
