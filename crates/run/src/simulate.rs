@@ -414,10 +414,14 @@ impl Hashed {
         bytes[16..20].copy_from_slice(&request.sectors.to_le_bytes());
         bytes[20..22].copy_from_slice(&request.stream.to_le_bytes());
         let placement = self.placement.or(request.placement);
-        bytes[22] = request.op as u8 | if placement.is_some() { IS_PLACED } else { 0 };
+        bytes[22] = request.op as u8;
         bytes[23] = request.flags.bits();
-        bytes[24..].copy_from_slice(&placement.unwrap_or_default().to_le_bytes());
-        self.filled = if placement.is_some() { end } else { end - 2 };
+        self.filled = end - 2;
+        if let Some(placement) = placement {
+            bytes[22] |= IS_PLACED;
+            bytes[24..].copy_from_slice(&placement.to_le_bytes());
+            self.filled = end;
+        }
         if self.filled + REQUEST_BYTES > self.buffer.len() {
             self.hash_buffer();
             self.meter.pulse();

@@ -141,13 +141,18 @@ impl DueTimes {
     /// more.
     #[inline]
     pub(super) fn take(&mut self, die: DieId, now: Time) -> [bool; 2] {
-        [Place::Array, Place::Output].map(|place| {
-            let due = self.entries[entry_of(die, place) as usize].at == now;
-            if due {
-                self.set(die, place, Time::MAX);
-            }
-            due
-        })
+        let array = self.take_one(die, Place::Array, now);
+        [array, self.take_one(die, Place::Output, now)]
+    }
+
+    /// The same of one of the two.
+    #[inline]
+    fn take_one(&mut self, die: DieId, place: Place, now: Time) -> bool {
+        let due = self.entries[entry_of(die, place) as usize].at == now;
+        if due {
+            self.set(die, place, Time::MAX);
+        }
+        due
     }
 
     /// Lists the dies that are due at an instant, which none is due before; the lowest one comes
