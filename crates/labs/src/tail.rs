@@ -37,7 +37,8 @@ const KEYS: [&str; 8] =
     ["seed", "p999_us", "operation", "purpose", "part", "suspension", "share_percent", "change"];
 
 /// Why operations do not make way.
-const SUSPENSIONS: [&str; 5] = ["never", "used_up", "under_way", "about_to_end", "not_asked"];
+const SUSPENSIONS: [&str; 6] =
+    ["never", "used_up", "under_way", "about_to_end", "pulse", "not_asked"];
 
 /// What is wrong with the device of a seed.
 struct Fault {

@@ -129,6 +129,25 @@ fn a_program_that_has_used_up_its_suspension_makes_reads_wait() {
     assert_eq!(rows(&program), [own, row("die_read", "read", "host", "-", 100), suspended]);
 }
 
+/// Pulses of 300 us, counted back from the end: the program is suspended at 400, when 600 us of it
+/// are left. The read that comes at 210 begins at 420. The one at 1050 meets the last 90 us.
+#[test]
+fn a_read_in_a_pulse_waits_for_its_end() {
+    let keys = [
+        "policy.command=rcf",
+        "nand.program_suspends=9",
+        "nand.suspend_us=20",
+        "nand.resume_us=0",
+        "nand.pulse_us=300",
+    ];
+    let requests = [(0, 0, false), (210, 1, true), (1_050, 2, true)];
+    let own = row("array", "read", "host", "-", 100);
+    let leaves = row("die_program", "program", "host", "under_way", 20);
+    let wait = |suspension: &str, us| row("die_program", "program", "host", suspension, us);
+    assert_eq!(rows(&why(&requests, 1, &keys)), [wait("pulse", 190), own.clone(), leaves]);
+    assert_eq!(rows(&why(&requests, 2, &keys)), [own, wait("about_to_end", 70)]);
+}
+
 /// Each page is sensed again once, which takes 105 us: the first read itself, and the second
 /// behind it.
 #[test]

@@ -25,6 +25,8 @@ pub enum Limit {
     Goes,
     /// It was about to end: suspending it would have taken as long.
     Ends,
+    /// It was in the middle of a pulse, and was suspended when that was over.
+    Pulse,
 }
 
 impl Limit {
@@ -36,6 +38,7 @@ impl Limit {
             Self::Leaves => "under_way",
             Self::Goes => "not_asked",
             Self::Ends => "about_to_end",
+            Self::Pulse => "pulse",
         }
     }
 }
@@ -419,8 +422,10 @@ impl Blamer<'_> {
             Limit::Leaves
         } else if held.suspended >= most {
             Limit::UsedUp(most)
+        } else if held.makes_way && !nand.pulse_us.is_zero() {
+            Limit::Pulse
         } else if held.until < Time::MAX
-            && held.until.since(from).as_ns() <= nand.suspend_us.as_ns()
+            && held.until.since(from) <= nand.pulse_us + nand.suspend_us
         {
             Limit::Ends
         } else {

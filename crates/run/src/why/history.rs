@@ -52,6 +52,8 @@ pub(crate) struct Held {
     pub(crate) suspended: u64,
     /// Whether it was on its way out of the array, to be suspended.
     pub(crate) leaves: bool,
+    /// Whether it was suspended at the end of this time.
+    pub(crate) makes_way: bool,
     pub(crate) operation: Operation,
 }
 
@@ -333,8 +335,14 @@ impl History {
             cause,
             ppn: began.ppn,
         };
-        let held =
-            Held { from: began.at, until: Time::MAX, suspended: 0, leaves: false, operation };
+        let held = Held {
+            from: began.at,
+            until: Time::MAX,
+            suspended: 0,
+            leaves: false,
+            makes_way: false,
+            operation,
+        };
         let die = grown(&mut self.dies, began.die.index(), Vec::new);
         if !keeps {
             die.retain(|held| held.until > began.at);
@@ -367,12 +375,13 @@ impl History {
             return;
         }
         if let Some(open) = held.iter_mut().rev().find(|held| held.until == Time::MAX) {
-            open.until = event.at;
+            (open.until, open.makes_way) = (event.at, true);
             let leaves = Held {
                 from: event.at,
                 until: event.until,
                 suspended: open.suspended + 1,
                 leaves: true,
+                makes_way: false,
                 ..*open
             };
             held.push(leaves);

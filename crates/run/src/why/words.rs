@@ -337,6 +337,7 @@ fn limited(limit: Limit, many: bool) -> String {
         Limit::Leaves => format!("that {were} being suspended"),
         Limit::Goes => format!("that {were} not suspended"),
         Limit::Ends => format!("that {were} about to end"),
+        Limit::Pulse => format!("that {were} in a pulse"),
     }
 }
 

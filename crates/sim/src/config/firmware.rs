@@ -76,6 +76,13 @@ keys! {
             source: "assumed: no firmware",
             flip: "500", with: &["firmware.cores=1"],
         },
+        /// Time that a core takes for each mapping unit that a host read takes from flash, behind
+        /// the requests that have a core already: it commands the dies, and later requests wait.
+        flash_read_ns: u64 = 0 => {
+            kind: Kind::count("ns", 0, 1_000_000),
+            source: "assumed: no firmware",
+            flip: "500", with: &["firmware.cores=1"],
+        },
         /// How far the time of a request may be from the one that these keys give, up or down. It
         /// is drawn uniformly, for each request by itself.
         spread_percent: Ppm = Ppm::ZERO => {
@@ -126,6 +133,11 @@ impl FirmwareKeys {
     /// Whether no die begins a program while the firmware stalls.
     pub(crate) fn stalls_programs(&self) -> bool {
         self.stall_units > 0 && self.stall_holds == Stalled::Programs
+    }
+
+    /// Whether cores take time for what host reads take from flash.
+    pub(crate) const fn commands_reads(&self) -> bool {
+        self.cores > 0 && self.flash_read_ns > 0
     }
 
     /// Mean of the exponential tail of the time of a request.

@@ -255,6 +255,13 @@ keys! {
             source: "assumed",
             flip: "30", with: &["nand.program_suspends=4", "policy.command=rcf"],
         },
+        /// Programs and erases are series of pulses of this time, and are suspended between two of
+        /// them. Pulses are counted back from the end of the operation. 0: at any time.
+        pulse_us: Span = Span::ZERO => {
+            kind: Kind::micros(0, 4_000_000_000),
+            source: "Wu and He, FAST 2012, suspend between phases of a program; assumed: at any time",
+            flip: "50", with: &["nand.program_suspends=4", "policy.command=rcf"],
+        },
         /// Time that resuming adds to the remaining time of a suspended operation.
         resume_us: Span = Span::from_us(20) => {
             kind: Kind::micros(0, 4_000_000_000),

@@ -13,6 +13,7 @@ impl Device {
     pub(super) fn plan_read(&mut self, plan: &mut Plan, lpn: Lpn) {
         let earlier = self.sets.live_change_of(lpn, u64::MAX);
         if let Some((stage, plane)) = self.flash_read(lpn, |_| earlier.is_some()) {
+            self.host.commands_read(self.now);
             self.plan_order(plan, earlier);
             plan.push(stage, plane);
         }

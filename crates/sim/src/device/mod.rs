@@ -223,6 +223,7 @@ impl Device {
             && !self.settings.keys.firmware.stalls_programs();
         self.admits_reads = self.short_road
             && !self.reads_ahead
+            && !self.settings.keys.firmware.commands_reads()
             && self.settings.keys.map.store == MapStore::Resident
             && !self.host.carries_pages();
     }

@@ -114,6 +114,8 @@ pub(crate) struct Flash {
     program_suspends: u64,
     erase_suspends: u64,
     suspend: Span,
+    /// The time of a pulse, between two of which they are suspended; 0: at any time.
+    pulse: Span,
     resume: Span,
     suspends: bool,
     /// Dies whose programs and erases have got the channel, where these may be suspended.
@@ -179,6 +181,7 @@ impl Flash {
             program_suspends: nand.program_suspends,
             erase_suspends: nand.erase_suspends,
             suspend: nand.suspend_us,
+            pulse: nand.pulse_us,
             resume: nand.resume_us,
             suspends,
             granted: VecDeque::new(),
@@ -598,7 +601,17 @@ impl Flash {
         !unit.pausing
             && !unit.suspended.serves()
             && u64::from(operation.suspensions()) < limit
-            && operation.array_end() > now + self.suspend
+            && operation.array_end() > self.next_pulse(operation, now) + self.suspend
+    }
+
+    /// When the pulse is over that an operation is in at `now`; `now` if its end is not known or
+    /// has come.
+    fn next_pulse(&self, operation: &Operation, now: Time) -> Time {
+        let end = operation.array_end();
+        if self.pulse.is_zero() || end == Time::MAX || end <= now {
+            return now;
+        }
+        now + Span::from_ns(end.since(now).as_ns() % self.pulse.as_ns())
     }
 
     /// Suspends the operation in the array of a die, or says from when on it can be.
@@ -610,6 +623,12 @@ impl Flash {
                 return Suspension::No;
             }
             return Suspension::Later(from);
+        }
+        let between = self.next_pulse(&self.dies[die.index()].array, now);
+        let unit = &mut self.dies[die.index()];
+        if between > now {
+            let asked = unit.array.ask_to_wake();
+            return if asked { Suspension::No } else { Suspension::Later(between) };
         }
         let (operation, ready) = (unit.array, now + self.suspend);
         unit.suspended = operation.suspended(now);

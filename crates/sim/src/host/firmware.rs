@@ -86,6 +86,16 @@ impl Firmware {
         self.spent_ns[handle.index()] = over.since(since).as_ns();
         over
     }
+
+    /// A read is translated that takes a mapping unit from flash: the core that is free first
+    /// commands the die, if that takes time.
+    pub(super) fn commands_read(&mut self, now: Time) {
+        if self.keys.flash_read_ns == 0 {
+            return;
+        }
+        let core = self.free.iter_mut().min().expect("there is a core");
+        *core = now.max(*core) + Span::from_ns(self.keys.flash_read_ns);
+    }
 }
 
 /// The service time of a request. What is random in it depends on nothing but the number of the

@@ -120,6 +120,13 @@ impl Host {
         Some(over)
     }
 
+    /// A read takes a mapping unit from flash, for which a core may have work to do.
+    pub(crate) fn commands_read(&mut self, now: Time) {
+        if let Some(firmware) = &mut self.firmware {
+            firmware.commands_read(now);
+        }
+    }
+
     /// Whether no die begins a program now.
     pub(crate) fn holds_programs(&self, now: Time) -> bool {
         self.firmware.as_ref().is_some_and(|firmware| firmware.holds_programs(now))

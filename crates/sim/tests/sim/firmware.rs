@@ -53,6 +53,39 @@ fn a_lone_request_takes_its_core_between_link_and_array() {
     assert_eq!(found, expected);
 }
 
+/// A read that takes its unit from flash gives its core the command to the die to do as well,
+/// behind the requests in line: lone ones are as fast as without, and n reads in a closed loop keep
+/// the core for n (s + f), but for the commands of the last ones that are outstanding. Units that
+/// the buffer has need no command.
+#[test]
+fn commands_of_reads_take_a_core_behind_its_requests() {
+    const S: u64 = 7_500;
+    const F: u64 = 12_500;
+    let keys = [&KINDS[..], &["buffer.bytes=262144", "buffer.access_ns=0", "buffer.ps_per_byte=0"]]
+        .concat();
+    for commands in [0, F] {
+        let own = format!("firmware.flash_read_ns={commands}");
+        let settings = device(&[&keys[..], &[&own]].concat());
+        let lone = record(&settings, &[], &[read(0, 0), read(400, 1)]).1.requests;
+        assert_eq!(lone.iter().map(latency).collect::<Vec<_>>(), [S + 100_000; 2]);
+
+        let takes = |requests: &[Request]| {
+            let mut bench = Bench::new(&settings);
+            let written = bench.run(vec![stream(pacing(Pacing::Closed, 1), &[write(0, 3)])]);
+            let done = bench.run(vec![stream(pacing(Pacing::Closed, 32), requests)]);
+            let ends = done.iter().map(|done| done.completion.as_ns()).max();
+            ends.expect("some") - written[0].completion.as_ns()
+        };
+        let flash: Vec<_> = (0..6_000).map(|number| read(0, 16 + number % 16)).collect();
+        let (all, left_out) = (6_000 * (S + commands), 32 * commands);
+        let bounds = all - left_out..=all + 100_000;
+        let found = takes(&flash);
+        assert!(bounds.contains(&found), "commands of {commands} ns: {found}, not {bounds:?}");
+        let buffered: Vec<_> = (0..6_000).map(|_| read(0, 3)).collect();
+        assert_eq!(takes(&buffered), 6_000 * S, "nothing is read from flash");
+    }
+}
+
 /// What the write buffer answers by itself passes a core too: a put and a get take 5 us.
 #[test]
 fn hits_in_the_write_buffer_take_a_core() {

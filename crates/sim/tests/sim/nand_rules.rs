@@ -225,13 +225,20 @@ fn cache_read_overlaps_sensing_and_data_only() {
 
 /// A suspended operation takes its time and, for each suspension, that of suspending, of the reads
 /// in between (one after the other without a gap) and of resuming; never more often than allowed.
+/// With pulses, it has worked for all of its time but whole pulses whenever it is stopped.
 #[test]
 fn suspensions_cost_what_they_cost_and_are_limited() {
+    suspensions_cost_what_they_cost(0);
+    suspensions_cost_what_they_cost(70_000);
+}
+
+fn suspensions_cost_what_they_cost(pulse: u64) {
     let keys = [
         "geometry.channels=2",
         "channel.command_ns=275",
         &format!("nand.program_suspends={PROGRAM_SUSPENDS}"),
         &format!("nand.erase_suspends={ERASE_SUSPENDS}"),
+        &format!("nand.pulse_us={}", pulse / 1_000),
     ];
     let log = Log::of_busy(&device(&keys));
     let mut most = BTreeMap::from([("program", 0), ("erase", 0)]);
@@ -243,7 +250,7 @@ fn suspensions_cost_what_they_cost_and_are_limited() {
                 assert!(inside.is_empty(), "{operation:?} is interrupted by {inside:?}");
             }
             let (mut pauses, mut free) = (0, 0);
-            let mut extra = 0;
+            let (mut extra, mut left) = (0, operation.array_ns());
             for read in &inside {
                 assert_eq!(read.op, Op::Read, "{read:?} in {operation:?}");
                 assert!(read.end <= operation.end - RESUME && read.start >= free, "{read:?}");
@@ -253,6 +260,11 @@ fn suspensions_cost_what_they_cost_and_are_limited() {
                     let works = operation.start + C + log.data_ns(operation);
                     let since = if free == 0 { works } else { free };
                     assert!(read.start >= since + SUSPEND, "{read:?} too early in {operation:?}");
+                    // Time of resuming comes first, of which nothing is worked.
+                    let since = since + if pauses == 0 { 0 } else { RESUME };
+                    left -= (read.start - SUSPEND).saturating_sub(since);
+                    let whole = pulse == 0 || left % pulse == 0;
+                    assert!(whole, "{read:?} within a pulse of {operation:?}");
                     pauses += 1;
                     extra += SUSPEND + RESUME;
                 }

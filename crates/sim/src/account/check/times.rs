@@ -169,6 +169,11 @@ impl TimeAccount {
         let limit = if op == Op::Erase { keys.erase_suspends } else { keys.program_suspends };
         let suspensions = work.suspensions + 1;
         assert!(u64::from(suspensions) <= limit, "{die:?} suspends for the {suspensions}th time");
+        if work.least == work.most && self.knows_starts && !keys.pulse_us.is_zero() {
+            let left = (work.most.as_ns() + work.since.as_ns())
+                .saturating_sub(work.done.as_ns() + now.as_ns());
+            assert!(left % keys.pulse_us.as_ns() == 0, "{die:?} suspends within a pulse");
+        }
         let wakes = work.since.since(now.min(work.since));
         state.suspended = Work { done: work.worked(now), suspensions, wakes, ..work };
         state.is_suspended_at = now + keys.suspend_us;

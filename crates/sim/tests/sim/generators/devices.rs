@@ -298,6 +298,7 @@ const MECHANISM_DRAWS: &[(&str, &[&str])] = &[
     ("firmware.stall_holds", &["writes", "all"]),
     ("buffer.release_us", &["0", "200", "3000"]),
     ("gc.soft_zone_blocks", &["0", "0", "1"]),
+    ("nand.pulse_us", &["0", "70", "400"]),
 ];
 
 /// A device with mechanisms of real drives.
