@@ -34,6 +34,8 @@ pub(super) enum Told {
     Ported,
     /// Cells with writes at a rate, where garbage collection of the device is paced.
     Paced,
+    /// Cells with reads beside writes, where programs of the device are suspended.
+    Suspended,
     /// Cells with write amplification.
     Amplification,
 }
@@ -110,6 +112,7 @@ pub(super) const DECLARED: &[Declared] = &[
     declared("firmware.unit_ns", ("1", "20000"), Told::Units, 1.0),
     declared("firmware.spread_percent", ("1", "100"), Told::All, 1.0),
     declared("nand.program_us", ("50", "5000"), Told::Writes, 0.5),
+    mechanism("nand.pulse_us", ("20", "1000"), Told::Suspended, Off::Low),
     mechanism("nand.program_max_us", ("50", "20000"), Told::Writes, Off::Low),
     declared("buffer.bytes", ("1048576", "268435456"), Told::Buffered, 1.0),
     declared("buffer.ps_per_byte", ("1", "1000"), Told::Ported, 0.5),
@@ -170,6 +173,14 @@ pub(super) fn is_told(told: Told, cells: &[Cell], device: &Plan) -> Result<bool>
             has(Class::Write)
                 && cells.iter().any(is_at_rate)
                 && device.shown("gc.pacing").as_deref() != Some("none")
+        }
+        Told::Suspended => {
+            let has_mean = |cell: &Cell, class| cell.value(class, What::Mean).is_some();
+            let both = |cell: &Cell| has_mean(cell, Class::Read) && has_mean(cell, Class::Write);
+            let family = device.shown("firmware.family");
+            let suspends = number("nand.program_suspends") > 0
+                || family.is_some_and(|family| family != "none");
+            cells.iter().any(both) && suspends
         }
         Told::Amplification => {
             cells.iter().any(|cell| cell.value(Class::Write, What::Amplification).is_some())
