@@ -45,13 +45,15 @@ pub(crate) fn fit(
 ) -> PyResult<Found> {
     let asked = Asked { keys, set: settings, requests, evaluations, seed };
     away(py, progress, |teller| {
-        let chosen = choose(&measurements, drive.as_deref(), &hold_out, "")?;
-        let Chosen { training, held_out, mut notes } = chosen;
         let from = match &device_text {
             Some(text) => DeviceFrom::Text(&device, text),
             None => DeviceFrom::Named(&device),
         };
-        let model = Model::new(OwnParts::default(), from, &asked, &training)?;
+        let own = OwnParts::default();
+        let zoned = Model::has_zones(&own, from)?;
+        let chosen = choose(&measurements, drive.as_deref(), &hold_out, zoned, "")?;
+        let Chosen { training, held_out, mut notes } = chosen;
+        let model = Model::new(own, from, &asked, &training)?;
         let begin = |label: &str, _: &'static str, of: u64| -> Box<dyn Fn() + Sync> {
             let mut first = teller.clone();
             first.stage(label);

@@ -64,6 +64,8 @@ impl Load {
         let reads = keys.read_percent.ppm();
         let pattern = match (keys.access, reads) {
             (Access::Sequential, 1_000_000) => "read",
+            (Access::Sequential, 0) if keys.append => "append",
+            (Access::Sequential, 0) if keys.zones > 0 => "zonewrite",
             (Access::Sequential, 0) => "write",
             (_, 1_000_000) => "randread",
             (_, 0) => "randwrite",
@@ -97,7 +99,8 @@ impl Load {
         match (held.queue_depth, held.writes_per_s) {
             (Some(depths), _) => {
                 let fits = self.depth.is_some_and(|depth| inside(depth, depths));
-                !several && self.pattern == held.pattern && fits
+                let of_zones = matches!(self.pattern, "append" | "zonewrite");
+                (!several || of_zones) && self.pattern == held.pattern && fits
             }
             (None, Some((low, high))) => {
                 // A tenth for runs that are not long.

@@ -34,13 +34,15 @@ fn one(args: &FitArgs, own: &OwnParts) -> Result<()> {
     if let Some(out) = out.as_ref().filter(|out| !is_toml(out)) {
         return Err(wrong(&format!("--out {out}: a device file's name ends in .toml")));
     }
+    let device = DeviceFrom::Named(&args.device);
+    let zoned = Model::has_zones(own, device)?;
     let Chosen { training, held_out, notes } =
-        choose(&args.measurements, args.drive.as_deref(), &args.hold_out, "--")?;
+        choose(&args.measurements, args.drive.as_deref(), &args.hold_out, zoned, "--")?;
     for note in &notes {
         remark(note);
     }
     let asked = args.search.asked(20_000, 1_200);
-    let model = Model::new(own.clone(), DeviceFrom::Named(&args.device), &asked, &training)?;
+    let model = Model::new(own.clone(), device, &asked, &training)?;
     let fitted = fit(&model, &training, &held_out, &asked, "fitting", &stage)?;
     for note in &fitted.notes {
         remark(note);

@@ -204,10 +204,11 @@ fn a_board_holds_out_each_cell_once() {
     assert_eq!(drives[0]["between"], serde_json::json!([false, true, false]));
 }
 
-/// Rows that need zones are passed over, and said so; with none left there is nothing to fit to.
-/// Reads in order of several zones are streams in parts of a device.
+/// Rows that need zones are for devices with zones, the others for those without; a note says how
+/// many are passed over, and with none left there is nothing to fit to. Reads in order of several
+/// zones are streams in parts of a device.
 #[test]
-fn rows_of_zones_are_passed_over_with_a_note() {
+fn rows_of_zones_are_for_devices_with_zones() {
     let folder = Folder::new();
     let rows = "pattern,block_bytes,zones,queue_depth,mean_us\n\
                 append,4096,1,1,15\nzonewrite,4096,1,1,11\nrandread,4096,4,1,42\n";
@@ -217,11 +218,43 @@ fn rows_of_zones_are_passed_over_with_a_note() {
     folder.write("m.csv", format!("{rows}randread,4096,1,1,80\n"));
     let fit = ["fit", "m.csv", "--requests", "200", "--evaluations", "1"];
     let ran = folder.run(&[&fit[..], &["--key", "nand.read_us=20..200"]].concat());
-    assert!(ran.stderr.contains("m.csv: 3 rows are passed over"), "{ran:?}");
+    assert!(ran.stderr.contains("m.csv: 1 row is passed over: of several zones"), "{ran:?}");
+    assert!(ran.stderr.contains("2 rows are passed over: the device has no zones"), "{ran:?}");
     folder.write("m.csv", rows.replace("randread", "read"));
     let ran = folder.run(&[&fit[..], &["--key", "nand.read_us=20..200"]].concat());
     assert_eq!(ran.status, Some(0), "{ran:?}");
-    assert!(ran.stderr.contains("m.csv: 2 rows are passed over"), "{ran:?}");
+    assert!(!ran.stderr.contains("of several zones"), "{ran:?}");
+    let zoned = ["--key", "firmware.write_ns=1000..9000", "--json"];
+    let ran = folder.run(&[&fit[..2], &["zn540-zns"], &fit[2..], &zoned].concat());
+    assert!(ran.stderr.contains("1 row is passed over: the device has zones"), "{ran:?}");
+    let cells = ran.json()["training"]["cells"].as_array().unwrap().len();
+    assert_eq!(cells, 2, "{ran:?}");
+}
+
+/// A load into zones is of its own kind, and several zones at once are one.
+#[test]
+fn loads_into_zones_are_held_apart() {
+    let folder = Folder::new();
+    let zone = |first: u64, append: bool| {
+        format!(
+            "[[stream]]\nname = \"zone-{first}\"\ndepth = 4\n[stream.pattern]\n\
+             base = \"sequential-write\"\nrequests = 100\nsize_kib = 4\nzones = 1\n\
+             first_zone = {first}\nappend = {append}\n"
+        )
+    };
+    let marked = |text: &str| {
+        folder.write("zones.toml", text);
+        let text = folder.run(&["run", "zn540-zns", "zones.toml"]).text();
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        words.contains("not under a load like this")
+    };
+    assert!(!marked(&zone(0, true)));
+    assert!(!marked(&(zone(0, true) + &zone(1, true))));
+    // Writes were measured one at a time.
+    assert!(marked(
+        &zone(0, false).replace("depth = 4", "depth = 1").replace("size_kib = 4", "size_kib = 512")
+    ));
+    assert!(!marked(&zone(0, false).replace("depth = 4", "depth = 1")));
 }
 
 /// Devices with names on measurements of others: one that has the name of the drive alone, or all.

@@ -9,8 +9,9 @@
 use flashyard_sim::config::{Item, nearest};
 use toml_edit::InlineTable;
 
-/// The patterns, as fio's `rw` has them.
-pub const PATTERNS: [&str; 5] = ["randread", "randwrite", "read", "write", "randrw"];
+/// The patterns, as fio's `rw` has them, and appends and writes into zones, of one stream or several.
+pub const PATTERNS: [&str; 7] =
+    ["randread", "randwrite", "read", "write", "randrw", "append", "zonewrite"];
 
 /// The fields of a load.
 const FIELDS: [&str; 5] = ["pattern", "block_bytes", "queue_depth", "writes_per_s", "state"];

@@ -8,6 +8,9 @@ use flashyard_sim::report::Report;
 const AXES: [&str; 5] =
     ["queue_depth", "block_bytes", "rate_per_s", "writes_per_s_asked", "visible_gib"];
 
+/// Patterns of devices with zones.
+pub(super) const OF_ZONES: [&str; 2] = ["append", "zonewrite"];
+
 /// The column of the zones that a cell uses at once.
 pub(super) const ZONES: &str = "zones";
 
@@ -147,12 +150,17 @@ impl Cell {
             .ok_or_else(|| wrong(&format!("{}: {column}: \"{entry}\" is not a number", self.place)))
     }
 
+    /// Whether it writes into zones, which the device must have.
+    pub fn needs_zones(&self) -> bool {
+        self.get("pattern").is_some_and(|pattern| OF_ZONES.contains(&pattern))
+    }
+
     /// Whether it reads in order.
     pub fn is_read_in_order(&self) -> bool {
         self.get("pattern") == Some("read")
     }
 
-    /// The zones that are read at once, each at its depth.
+    /// The zones that are used at once, each at its depth.
     pub fn zones(&self) -> Result<u64> {
         let Some(entry) = self.get(ZONES) else { return Ok(1) };
         let number = entry.parse::<u64>().ok().filter(|zones| (1..=MOST_ZONES).contains(zones));

@@ -36,17 +36,33 @@ const MEASURED: [(&str, What); 5] = [
 /// The column that names the drive.
 const DRIVE: &str = "drive";
 
-/// Patterns of devices with zones.
-const OF_ZONES: [&str; 2] = ["append", "zonewrite"];
-
 /// The cells of a file.
 #[derive(Clone, Debug)]
 pub struct Read {
     /// Those that a device without zones can run: what is read of several zones in order is read of
     /// as many parts of it.
     pub cells: Vec<Cell>,
+    /// Those that need zones.
+    pub of_zones: Vec<Cell>,
     /// What is to be known of the others, a sentence each.
     pub notes: Vec<String>,
+}
+
+impl Read {
+    /// The cells that a device can run, with or without zones.
+    pub(super) fn for_device(mut self, path: &str, zoned: bool) -> (Vec<Cell>, Vec<String>) {
+        let (cells, others) =
+            if zoned { (self.of_zones, self.cells) } else { (self.cells, self.of_zones) };
+        let what = if zoned { "the device has zones" } else { "the device has no zones" };
+        self.notes.extend(passed_over(path, others.len(), what));
+        (cells, self.notes)
+    }
+}
+
+/// A note of rows that are passed over, if there are any.
+fn passed_over(path: &str, rows: usize, why: &str) -> Option<String> {
+    let what = if rows == 1 { "1 row is" } else { &format!("{rows} rows are") };
+    (rows > 0).then(|| format!("{path}: {what} passed over: {why}"))
 }
 
 /// Reads the cells of a file: fio's JSON, or CSV.
@@ -58,15 +74,10 @@ pub fn read(path: &str) -> Result<Read> {
     if cells.is_empty() {
         return Err(wrong(&format!("{path}: it has no measured cells")));
     }
-    let note = || {
-        let rows = if passed == 1 { "1 row is" } else { &format!("{passed} rows are") };
-        format!(
-            "{path}: {rows} passed over: appends, writes of zones, and what is not read in order \
-             of several zones at once"
-        )
-    };
-    let notes = (passed > 0).then(note).into_iter().collect();
-    Ok(Read { cells, notes })
+    let why = "of several zones at once, reads in order, appends and writes in order can be run";
+    let notes = passed_over(path, passed, why).into_iter().collect();
+    let (of_zones, cells) = cells.into_iter().partition(Cell::needs_zones);
+    Ok(Read { cells, of_zones, notes })
 }
 
 /// What a column of a CSV file is.
@@ -104,7 +115,7 @@ fn column(name: &str) -> Option<Column> {
     Some(Column::Measured(class, what))
 }
 
-/// The cells of a CSV file, and the number of rows that need zones.
+/// The cells of a CSV file, and the number of rows that no device runs.
 fn csv_cells(path: &str, text: &str) -> Result<(Vec<Cell>, usize)> {
     let mut reader = csv::ReaderBuilder::new()
         .comment(Some(b'#'))
@@ -139,7 +150,7 @@ fn csv_cells(path: &str, text: &str) -> Result<(Vec<Cell>, usize)> {
             }
         }
         let pattern = cell.get("pattern").unwrap_or_default();
-        if OF_ZONES.contains(&pattern) || (zones.is_some() && pattern != "read") {
+        if zones.is_some() && pattern != "read" && !cell.needs_zones() {
             passed += 1;
             continue;
         }
@@ -170,9 +181,10 @@ fn number(place: &str, entry: &str) -> Result<f64> {
 fn own_class(cell: &Cell) -> Result<Class> {
     match cell.get("pattern").unwrap_or("randread") {
         "randread" | "read" | "randrw" | "rw" => Ok(Class::Read),
-        "randwrite" | "write" => Ok(Class::Write),
+        "randwrite" | "write" | "append" | "zonewrite" => Ok(Class::Write),
         other => Err(wrong(&format!(
-            "{}: pattern: \"{other}\" is none of randread, randwrite, read, write, randrw",
+            "{}: pattern: \"{other}\" is none of randread, randwrite, read, write, randrw, append, \
+             zonewrite",
             cell.place
         ))),
     }

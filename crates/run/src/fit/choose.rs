@@ -1,6 +1,6 @@
 //! Which cells of a file are fitted to, and which are held out.
 
-use super::cells::{self, Cell, RAN, Read};
+use super::cells::{self, Cell, RAN};
 use crate::error::wrong;
 use anyhow::Result;
 use flashyard_sim::config::nearest;
@@ -16,10 +16,21 @@ pub struct Chosen {
     pub notes: Vec<String>,
 }
 
-/// The cells of one drive. Held out are cells with all of `column=entry,column=entry` of one of
+/// The cells of one drive that a device can run, `zoned` or not. Held out are cells with all of `column=entry,column=entry` of one of
 /// `hold_out`. `mark` is what messages put before the names of options.
-pub fn choose(path: &str, drive: Option<&str>, hold_out: &[String], mark: &str) -> Result<Chosen> {
-    let Read { mut cells, notes } = cells::read(path)?;
+pub fn choose(
+    path: &str,
+    drive: Option<&str>,
+    hold_out: &[String],
+    zoned: bool,
+    mark: &str,
+) -> Result<Chosen> {
+    let (mut cells, notes) = cells::read(path)?.for_device(path, zoned);
+    if cells.is_empty() {
+        let what = if zoned { "no cell that writes into zones" } else { "cells of zones alone" };
+        let fix = "the device has zones or not (ftl.scheme)";
+        return Err(wrong(&format!("{path}: it has {what}; {fix}")));
+    }
     if let Some(drive) = drive {
         let drives: Vec<String> = cells.iter().map(|cell| cell.drive.clone()).collect();
         cells.retain(|cell| cell.drive == *drive);

@@ -13,6 +13,7 @@ use flashyard_sim::config::Sections;
 use flashyard_sim::config::{DeviceKeys, InitialBuffer, InitialState, MapStore};
 use flashyard_sim::observe::{Observer, RequestDone, Shared};
 use flashyard_sim::own::OwnParts;
+use flashyard_sim::parts::log::SchemeName;
 use flashyard_sim::report::Report;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -203,6 +204,12 @@ impl Model {
         Self { requests: (self.requests / share).max(1), ..self.clone() }
     }
 
+    /// Whether the device has zones.
+    pub fn has_zones(own: &OwnParts, device: DeviceFrom<'_>) -> Result<bool> {
+        let plan = Base::of(own.clone(), device, WorkloadFrom::Session)?.with(&[])?;
+        Ok(plan.sections.device.ftl.scheme == SchemeName::Zns)
+    }
+
     /// The device of a cell before the fit, whole.
     pub fn device(&self, cell: &Cell) -> Result<Plan> {
         Self { is_small: false, ..self.clone() }.inputs(cell, &[])
@@ -243,7 +250,7 @@ impl Model {
         set.extend(keys.iter().map(|(key, value)| ("key", format!("{key}={value}"))));
         let own = cell.ran.iter().filter(|(column, _)| column.contains('.'));
         set.extend(own.map(|(key, value)| (cell.place.as_str(), format!("{key}={value}"))));
-        if let Some(state) = cell.get("state") {
+        if let Some(state) = cell.get("state").filter(|_| !cell.needs_zones()) {
             // As the field calls it.
             let state = if state == "sequential" { "full" } else { state };
             set.push((cell.place.as_str(), format!("state.initial={state}")));
@@ -335,8 +342,12 @@ fn hold(keys: &mut DeviceKeys, bytes: u64) {
 }
 
 /// The state of a cell that names none: reads find what was written in order, writes in order what
-/// they have overwritten, and other writes the state that random writes lead to.
+/// they have overwritten, and other writes the state that random writes lead to. Zones that are
+/// written are empty.
 fn default_state(cell: &Cell) -> &'static str {
+    if cell.needs_zones() {
+        return "fresh";
+    }
     match cell.get("pattern").unwrap_or_else(|| default_pattern(cell)) {
         "write" => "full",
         _ if writes(cell) => "steady",
@@ -413,7 +424,7 @@ fn warm_up(cell: &Cell, requests: u64) -> Result<u64> {
     }
     let outstanding = match closed_loop(cell)? {
         Some(depth) => depth,
-        None => cell.number("queue_depth")?.unwrap_or(1.0),
+        None => cell.number("queue_depth")?.unwrap_or(1.0) * cell.zones()? as f64,
     };
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
     let rounds = {
@@ -459,7 +470,7 @@ fn plan(cell: &Cell, requests: u64) -> Result<String> {
         "write" => ("sequential-write", None),
         _ => ("mixed-70-30", Some(cell.number("read_percent")?.unwrap_or(50.0))),
     };
-    if cell.zones()? > 1 {
+    if cell.zones()? > 1 || cell.needs_zones() {
         return zones_plan(cell, requests);
     }
     let mut text = format!("[pattern]\nbase = \"{base}\"\nrequests = {requests}\n");
@@ -482,22 +493,29 @@ fn plan(cell: &Cell, requests: u64) -> Result<String> {
     Ok(text)
 }
 
-/// Reads in order of several zones at once: of as many parts of the device, each at its depth.
+/// Streams into so many zones at once, each at its depth: of writes in order or of appends into
+/// zones that are empty, or of reads in order, then of as many parts of the device.
 fn zones_plan(cell: &Cell, requests: u64) -> Result<String> {
     let zones = cell.zones()?;
     let depth = cell.number("queue_depth")?.unwrap_or(1.0);
     let kib = bytes_of(cell)? as f64 / 1024.0;
     let mut text = format!("[phase]\nrequests = {requests}\n");
     for zone in 0..zones {
-        let (start, range) = (100.0 * zone as f64 / zones as f64, 100.0 / zones as f64);
-        // Rounded so that all parts together fit.
-        let [start, range] = [start, range].map(|percent| (percent * 1e3).floor() / 1e3);
+        let base = if writes(cell) { "sequential-write" } else { "sequential-read" };
         text += &format!(
             "[[stream]]\nname = \"zone-{zone}\"\ndepth = {depth}\n\
-             [stream.pattern]\nbase = \"sequential-read\"\nrequests = 1_000_000_000\n\
-             size_kib = {kib}\nalign_kib = {kib}\n\
-             start_percent = {start}\nrange_percent = {range}\n"
+             [stream.pattern]\nbase = \"{base}\"\nrequests = 1_000_000_000\n\
+             size_kib = {kib}\nalign_kib = {kib}\n"
         );
+        if cell.needs_zones() {
+            let append = cell.get("pattern") == Some("append");
+            text += &format!("zones = 1\nfirst_zone = {zone}\nappend = {append}\n");
+        } else {
+            let (start, range) = (100.0 * zone as f64 / zones as f64, 100.0 / zones as f64);
+            // Rounded so that all parts together fit.
+            let [start, range] = [start, range].map(|percent| (percent * 1e3).floor() / 1e3);
+            text += &format!("start_percent = {start}\nrange_percent = {range}\n");
+        }
     }
     Ok(text)
 }

@@ -15,7 +15,7 @@ use crate::args::fit::BoardArgs;
 use crate::output::table::{render, table};
 use crate::output::{WholeFile, print, print_json, remark};
 use anyhow::Result;
-use drives::Drive;
+use drives::{Drive, Named};
 use flashyard_run::contract::SCHEMA_VERSION;
 use flashyard_run::error::wrong;
 use flashyard_run::fit::model::Model;
@@ -36,7 +36,13 @@ pub(super) fn board(args: &BoardArgs, own: &OwnParts) -> Result<()> {
     let devices = devices(args, own, &drives)?;
     let mut fits = Vec::new();
     if args.against.is_none() {
-        for drive in &drives {
+        let zoned = Model::has_zones(own, DeviceFrom::Named(&args.device))?;
+        let (able, others) = drives.iter().partition::<Vec<_>, _>(|drive| drive.zoned == zoned);
+        for drive in others {
+            let has = if zoned { "has zones" } else { "has no zones" };
+            remark(&format!("{}: not fitted to, since {} {has}", drive.name, args.device));
+        }
+        for drive in able {
             fits.push(held_out(args, own, drive)?);
         }
     }
@@ -79,7 +85,7 @@ pub(super) fn board(args: &BoardArgs, own: &OwnParts) -> Result<()> {
 /// `--against` all of them.
 fn devices<'a>(args: &BoardArgs, own: &OwnParts, drives: &'a [Drive]) -> Result<Vec<Modelled<'a>>> {
     let named = match &args.named {
-        Some(name) => vec![name.clone()],
+        Some(name) => vec![Named::of(own, name)?],
         None => drives::named(own)?,
     };
     let asked = args.search.asked(REQUESTS, EVALUATIONS);
