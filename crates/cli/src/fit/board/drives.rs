@@ -142,7 +142,7 @@ mod tests {
             zoned,
             cells: Vec::new(),
         };
-        let drive = |name| of(name, false);
+        let drive = |name: &str| of(name, false);
         let own = |name: &str| drive(name).own_device(&named);
         assert_eq!(own("Samsung PM9A3 960GB").as_deref(), Some("pm9a3"));
         assert_eq!(own("Micron 7450 PRO 960GB").as_deref(), Some("micron-7450-pro"));
