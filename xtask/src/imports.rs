@@ -39,6 +39,7 @@ const ROOMS: &[&[Room]] = &[
     ],
     &[("initial", &["initial"])],
     &[("ahead", &["ahead"]), ("ledger", &["ledger"]), ("recovery", &["recovery"])],
+    &[("translation", &["translation"])],
     &[("settings", &["settings", "error", "footprint"]), ("view", &["view"])],
     &[("phases", &["phases"])],
     &[("device", &["device"])],

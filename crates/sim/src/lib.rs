@@ -48,6 +48,7 @@ mod sets;
 mod settings;
 mod sleep;
 pub mod stream;
+mod translation;
 mod view;
 pub mod zones;
 

@@ -5,7 +5,7 @@
 //! take slots in page order; no later request is translated before all of them have one.
 
 use super::Device;
-use crate::buffer::barrier_stage;
+use crate::buffer::{barrier_stage, barrier_waits};
 use crate::config::{Admission, UnmappedRead};
 use crate::handle::{LineId, RequestId, SetId};
 use crate::host::Turn;
@@ -263,7 +263,8 @@ impl Device {
             return admission != Admission::Page || self.page_has_slot(handle);
         }
         let preflush = request.request().flags.has(Flags::PREFLUSH);
-        let waits = preflush && (self.barrier_waits() || self.journal_waits());
+        let waits = preflush
+            && (barrier_waits(&self.sets, self.settings.keeps_writes()) || self.journal_waits());
         let request = &mut self.host[handle];
         if preflush {
             if waits {

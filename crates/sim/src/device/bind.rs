@@ -53,7 +53,7 @@ impl Device {
             Binding::Page(ppn) => Bound::Page(Some(ppn)),
             Binding::NewBlock(ppn) => {
                 let plane = self.sets.plane(set);
-                let charge = self.charge_of(self.sets[set].charge());
+                let charge = self.host.charge_of(self.sets[set].charge());
                 self.let_ftl(|ftl, lent| ftl.block_taken(plane, charge, false, lent));
                 Bound::Page(Some(ppn))
             }
@@ -100,7 +100,7 @@ impl Device {
     /// A program finds no room on its plane: it waits for an erase, or goes to another plane.
     pub(super) fn wait_for_room(&mut self, set: SetId) {
         let plane = self.sets.plane(set);
-        let charge = self.charge_of(self.sets[set].charge());
+        let charge = self.host.charge_of(self.sets[set].charge());
         let (room, from) = self.ask_ftl(|ftl, lent| ftl.seek_room(set, charge, lent));
         match room {
             Room::NoReserve => self.failed = Some(SimError::NoReserve { plane: plane.get() }),

@@ -85,7 +85,6 @@ impl Device {
             short_road: false,
             admits_reads: false,
             full_way: false,
-            reads_ahead,
             has_zones: settings.zones.is_some(),
             buffer,
             host,
@@ -108,7 +107,8 @@ impl Device {
 
     /// Adds a unit as a write would, that came before all others and that nobody is charged for.
     fn add_dirty(&mut self, lpn: Lpn) {
-        let (sectors, group) = (self.write_buffer().unit_range(), self.group_of(lpn, 0));
+        let (sectors, group) =
+            (self.write_buffer().unit_range(), self.translation().group_of(lpn, 0));
         let number = self.sets.take_number();
         if self.settings.keys.ftl.partial_write == PartialWrite::Bitmap {
             self.ftl.cover(lpn, u64::from(sectors.start)..u64::from(sectors.end));

@@ -24,7 +24,7 @@ impl Device {
             });
             self.account.record_operation(die, operation, planes);
         }
-        let phase = self.phase();
+        let phase = self.host.phase();
         self.for_riders(leader, |device, set| {
             device.ledger().account_for(set, (die, phase), operation);
             if device.account.is_observed() {
@@ -47,7 +47,7 @@ impl Device {
 
     /// The operation of a single set is over.
     fn alone_over(&mut self, set: SetId, operation: &Operation, die: DieId) {
-        let phase = self.phase();
+        let phase = self.host.phase();
         self.ledger().account_for(set, (die, phase), operation);
         self.settle(set, operation);
         self.stir(die);
@@ -134,8 +134,9 @@ impl Device {
             Stage::Fetch => self.ftl.map_fetched(state.map_line(), set),
             Stage::Program => self.commit_write(set),
             Stage::Read => {
-                if self.settings.keys.buffer.read_allocate != ReadAllocate::Never {
-                    self.allocate_read(set);
+                let keeps = self.settings.keys.buffer.read_allocate != ReadAllocate::Never;
+                if keeps && self.buffer.is_some() {
+                    self.translation().lines_of_reads().keep(set);
                 }
                 let errors = self.read_errors(set);
                 if self.account.is_checked() {
@@ -149,8 +150,8 @@ impl Device {
             Stage::Erase | Stage::MergeErase | Stage::FoldErase | Stage::HostErase => {
                 self.let_ftl(|ftl, lent| ftl.erased(set, lent));
             }
-            Stage::OldRead => self.rest_read(set),
-            Stage::AheadRead => self.lines_of_reads().end(set),
+            Stage::OldRead => self.translation().rest_read(set),
+            Stage::AheadRead => self.translation().lines_of_reads().end(set),
             Stage::JournalProgram => self.let_ftl(|_, lent| lent.journal_written(set)),
             Stage::EvictRead
             | Stage::CopyRead

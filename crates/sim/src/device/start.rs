@@ -160,7 +160,7 @@ impl Device {
         self.for_riders(Some(leader), |device, set| {
             let (charge, state) = (device.sets[set].charge(), &device.sets[set]);
             if state.page_codewords() > 0 && !device.sets.stage(set).is_copy() {
-                let (plane, charge) = (device.sets.plane(set), device.charge_of(charge));
+                let (plane, charge) = (device.sets.plane(set), device.host.charge_of(charge));
                 device.let_ftl(|ftl, lent| ftl.block_taken(plane, charge, true, lent));
             }
         });
