@@ -24,15 +24,15 @@ const TYPE: &str = "Device";
 
 /// The numbers that the folder may not exceed. Lower them where less is found.
 const HELD: [(&str, usize); 11] = [
-    ("lines", 4420),
-    ("doors of account", 98),
+    ("lines", 3749),
+    ("doors of account", 95),
     ("doors of buffer", 25),
-    ("doors of flash", 67),
-    ("doors of ftl", 85),
-    ("doors of host", 75),
-    ("doors of ledger", 27),
-    ("doors of queues", 34),
-    ("doors of sets", 89),
+    ("doors of flash", 64),
+    ("doors of ftl", 70),
+    ("doors of host", 72),
+    ("doors of ledger", 26),
+    ("doors of queues", 19),
+    ("doors of sets", 67),
     ("doors of view", 3),
     ("files in the largest circle of calls", 0),
 ];

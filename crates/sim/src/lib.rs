@@ -50,6 +50,7 @@ mod sleep;
 pub mod stream;
 mod translation;
 mod view;
+mod waiting;
 pub mod zones;
 
 pub use account::{check, report};

@@ -38,7 +38,7 @@ impl Device {
                 device.queues.tell(Happened::Completed, (die, set), op, now);
             });
         }
-        self.stir(die);
+        self.waiting().stir(die);
         self.account.over(self.now, die, operation.op(), operation.gives_data());
         self.for_riders(leader, Self::take_effect);
         self.stages_over(leader);
@@ -50,7 +50,7 @@ impl Device {
         let phase = self.host.phase();
         self.ledger().account_for(set, (die, phase), operation);
         self.settle(set, operation);
-        self.stir(die);
+        self.waiting().stir(die);
         let reads = self.sets.stage(set) == Stage::Read;
         if reads && let Some(request) = self.sets.end_read(set) {
             self.host.access_ends();
@@ -170,7 +170,7 @@ impl Device {
         self.bit_errors.as_ref()?;
         self.sets[set].ppn()?;
         let bytes = self.settings.geometry.unit_bytes() / self.flash.codewords();
-        let bits = u64::from(self.codewords(set)) * u64::from(bytes) * 8;
+        let bits = u64::from(self.waiting().codewords(set)) * u64::from(bytes) * 8;
         let errors = self.bit_errors.as_mut()?;
         let before = *errors;
         let count = errors.pass(bits, |_| ());

@@ -35,7 +35,7 @@ impl Device {
                 Todo::Open(set) => self.open(set),
                 Todo::Rest(set, mode) => self.ledger().enter(set, mode),
                 Todo::Wait(set, stage, wait) => self.sets.connect(wait, set, stage),
-                Todo::HandOn(set) => self.hand_on_ranks(&[set], None),
+                Todo::HandOn(set) => self.waiting().hand_on_ranks(&[set], None),
                 Todo::Search(plane, span) => {
                     self.host.set_timer(self.now.saturating_add(span), Timer::Search(plane));
                 }
@@ -92,7 +92,7 @@ impl Device {
             Stage::Buffer => self.use_buffer(set),
             Stage::Link => self.use_link(set),
             Stage::Barrier => self.barrier_over(set),
-            _ => self.enqueue(set),
+            _ => self.waiting().enqueue(set),
         }
     }
 
@@ -141,7 +141,7 @@ impl Device {
     /// The current command of a set is an access to the buffer: it begins, or waits for a line.
     /// [`Self::wake_due`] must follow.
     fn use_buffer(&mut self, set: SetId) {
-        self.need_slot(set);
+        self.waiting().need_slot(set);
         self.ledger().enter(set, Mode::Buffered);
         let puts = self.sets[set].writes();
         // What finds no line is refused before its put is prepared.
@@ -295,7 +295,7 @@ impl Device {
         if self.ftl.has_cache()
             && let Some((set, _)) = first
         {
-            self.hand_on_ranks(&[set], None);
+            self.waiting().hand_on_ranks(&[set], None);
         }
         if self.ftl.is_planned() {
             self.work.unplanned.extend_from_slice(flushes);
@@ -351,7 +351,7 @@ impl Device {
 
     /// The current command of a set is the way over the link. [`Self::wake_due`] must follow.
     fn use_link(&mut self, set: SetId) {
-        self.need_slot(set);
+        self.waiting().need_slot(set);
         if !self.crosses_link(set) {
             self.link_passed(set);
         }

@@ -1,9 +1,9 @@
 //! The device: the only module that knows all parts.
 //!
 //! Life of a request: it arrives in the host queue (`host`); `admit` takes it, `pages` makes
-//! command sets of it, one a page access, `delays` finds what they wait for, and they get slots;
-//! `queue` places their commands in the queues of dies; `dispatch` lets dies take them; `finish`
-//! ends them, commits the map and wakes whoever waited; `complete` answers the request.
+//! command sets of it, one a page access, and they get slots; `live` lets their commands wait for
+//! dies; `dispatch` lets dies take them; `finish` ends them, commits the map and wakes whoever
+//! waited; `complete` answers the request.
 //!
 //! Files call each other from the top of this list to its bottom, never back:
 //!
@@ -12,12 +12,11 @@
 //! - `upkeep`: work between phases.
 //! - `step`: one instant.
 //! - `host`, `array`: what is due at an instant, timers and dies.
-//! - `finish`, `dispatch`: operations end, and dies take commands. `dispatch` calls `start`,
-//!   `gather` and `bind`, which put an operation together, and `suspend`.
+//! - `finish`, `dispatch`: operations end, and dies take commands. `dispatch` calls `start` and
+//!   `bind`, which put an operation together, and `suspend`.
 //! - `admit`, `pages`, `drain`: what is started of requests, and of the write buffer.
 //! - `live`: a set goes on, and what lets others go on.
 //! - `own`, `complete`, `link`: what a step does in a few rooms.
-//! - `delays`, `queue`: commands that wait for dies, and their ranks.
 //! - `bulk`, `time`: copies without events, and the account of time.
 
 mod admit;
@@ -27,18 +26,15 @@ mod build;
 mod bulk;
 mod complete;
 mod cut;
-mod delays;
 mod dispatch;
 mod drain;
 mod finish;
-mod gather;
 mod host;
 mod link;
 mod live;
 mod own;
 mod pages;
 mod phase;
-mod queue;
 mod results;
 mod save;
 mod start;
@@ -66,8 +62,8 @@ use crate::random::BitErrors;
 use crate::sets::Sets;
 use crate::translation::Translation;
 use crate::view::View;
-use delays::Split;
-use flashyard_core::units::{Span, Time};
+use crate::waiting::{Delays, Waiting};
+use flashyard_core::units::Time;
 pub(crate) use phase::Measured;
 use std::fmt;
 pub use upkeep::Upkeep;
@@ -84,8 +80,6 @@ pub struct Device {
     buffer: Option<Box<Buffer>>,
     host: Host,
     account: Account,
-    /// Whether one operation may serve several commands.
-    gathers: bool,
     /// Whether commands take the short road, where nobody watches and the device has nothing that
     /// its steps leave out; whether page accesses that read may be admitted on it; whether nothing
     /// may take it.
@@ -100,7 +94,7 @@ pub struct Device {
     copies_in_bulk: bool,
     /// Which bits that host reads take from flash are wrong, if any.
     bit_errors: Option<BitErrors>,
-    split: Split,
+    delays: Delays,
     work: Work,
     failed: Option<SimError>,
 }
@@ -111,16 +105,12 @@ struct Work {
     /// Whether an access has ended since the ready list was drained; otherwise whoever added sets
     /// to that wakes them.
     ready_is_due: bool,
-    /// The flash operation time of the request that is being translated, by die.
-    fot_by_die: Vec<Span>,
     /// Sets whose command an operation has served.
     done: Vec<SetId>,
     /// Sets that have lost a wait.
     woken: Vec<SetId>,
     /// New sets of a request.
     added: Vec<SetId>,
-    /// Sets that have inherited a rank.
-    changed: Vec<SetId>,
     /// Bus requests under way, where there is a time series.
     transfers: Vec<(Time, Time)>,
     /// Flushes that begin together.
@@ -134,8 +124,8 @@ struct Work {
 impl Work {
     /// Makes room for so many sets.
     fn grow(&mut self, sets: usize) {
-        let Self { done, woken, added, changed, .. } = self;
-        for list in [done, woken, added, changed] {
+        let Self { done, woken, added, .. } = self;
+        for list in [done, woken, added] {
             list.reserve(sets);
         }
     }
@@ -262,6 +252,13 @@ impl Device {
         Translation { now: *now, settings, sets, ftl, buffer, host, account, todo }
     }
 
+    /// What is lent for commands that wait.
+    #[inline]
+    fn waiting(&mut self) -> Waiting<'_> {
+        let Self { now, settings, sets, queues, flash, ftl, host, account, delays, .. } = self;
+        Waiting { now: *now, settings, sets, queues, flash, ftl, host, account, delays }
+    }
+
     /// What is lent to those who tell observers.
     #[cold]
     fn teller(&mut self) -> Teller<'_> {
@@ -284,7 +281,7 @@ impl Device {
         if self.queues.capacity() < sets {
             self.queues.grow(sets);
             self.work.grow(sets);
-            self.split.grow(sets);
+            self.delays.grow(sets);
         }
     }
 

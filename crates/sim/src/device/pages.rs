@@ -6,7 +6,6 @@ use crate::ftl::Plan;
 use crate::handle::{RequestId, SetId};
 use crate::host::PageAccess;
 use flashyard_core::policy::FotSpan;
-use flashyard_core::units::Span;
 
 impl Device {
     /// Makes the set of one page access; `None` where the map cache stalls.
@@ -87,7 +86,7 @@ impl Device {
     /// A request is started.
     pub(super) fn begin_request(&mut self, handle: RequestId) {
         if self.settings.keys.fot.span == FotSpan::LongestDie {
-            self.work.fot_by_die.fill(Span::ZERO);
+            self.delays.begin();
         }
         self.sets.new_count();
         self.host.start(handle);
@@ -99,8 +98,8 @@ impl Device {
         let split = self.host[handle].translated() > count;
         let mut new = std::mem::take(&mut self.work.added);
         new.extend(self.sets.newest_slotless(count));
-        self.count_fot(handle, &new);
-        self.hand_on_ranks(&new, split.then_some(handle));
+        self.waiting().count_fot(handle, &new);
+        self.waiting().hand_on_ranks(&new, split.then_some(handle));
         new.clear();
         self.work.added = new;
     }

@@ -31,14 +31,14 @@ impl Device {
             self.take_power(die, op);
             self.ledger().enter(set, Mode::Running);
         }
-        self.board_as(stage, set, ppn, true);
+        self.waiting().board_as(stage, set, ppn, true);
         if !self.short_road {
             self.account.started(self.now, die, op);
             if self.account.is_followed() {
                 self.teller().tell_operation(set, die);
             }
         }
-        if self.gathers {
+        if self.queues.gathers() {
             self.gather(set, die, ppn);
         }
         self.plan_operation(set, die, stage);

@@ -14,7 +14,7 @@ impl Device {
         if !self.flash.is_suspendable(die, self.now) {
             return;
         }
-        let next = self.next_command(die).filter(|&set| !self.sets[set].in_gc_queue());
+        let next = self.waiting().next_command(die).filter(|&set| !self.sets[set].in_gc_queue());
         if next.is_none_or(|set| self.sets.stage(set).op() != Op::Read) {
             return;
         }
