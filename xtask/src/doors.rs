@@ -24,15 +24,15 @@ const TYPE: &str = "Device";
 
 /// The numbers that the folder may not exceed. Lower them where less is found.
 const HELD: [(&str, usize); 11] = [
-    ("lines", 3749),
-    ("doors of account", 95),
+    ("lines", 3614),
+    ("doors of account", 91),
     ("doors of buffer", 25),
-    ("doors of flash", 64),
-    ("doors of ftl", 70),
+    ("doors of flash", 57),
+    ("doors of ftl", 69),
     ("doors of host", 72),
     ("doors of ledger", 26),
     ("doors of queues", 19),
-    ("doors of sets", 67),
+    ("doors of sets", 66),
     ("doors of view", 3),
     ("files in the largest circle of calls", 0),
 ];

@@ -18,11 +18,7 @@ impl Device {
             return self.alone_over(set, operation, die);
         }
         if self.account.records_power() {
-            let mut planes = 0;
-            self.for_riders(leader, |device, set| {
-                planes += u64::from(device.sets[set].page_codewords() > 0);
-            });
-            self.account.record_operation(die, operation, planes);
+            self.account.record_operation(die, operation, self.sets.pages_of(leader));
         }
         let phase = self.host.phase();
         self.for_riders(leader, |device, set| {

@@ -43,10 +43,7 @@ impl Device {
     fn suspended(&mut self, die: DieId, operation: &Operation, ready: Time) {
         self.account.operation_suspended();
         if self.account.records_power() {
-            let mut planes = 0;
-            self.for_riders(operation.leader(), |device, set| {
-                planes += u64::from(device.sets[set].page_codewords() > 0);
-            });
+            let planes = self.sets.pages_of(operation.leader());
             self.account.record_suspended(self.now, die, operation, planes);
         }
         self.account.suspended(self.now, die, false);

@@ -12,6 +12,7 @@
 pub(crate) mod bind;
 mod delays;
 mod gather;
+mod operation;
 
 use crate::account::Account;
 use crate::config::{ReadAllocate, Settings};
