@@ -21,7 +21,9 @@ impl Waiting<'_> {
     /// Binds the page of a read that is about to start on a die.
     #[inline(always)]
     pub(crate) fn bind_read(&mut self, set: SetId, die: DieId) -> Bound {
-        let target = self.read_target(set).or_else(|| self.named_unit(set));
+        // A read without translation names its page.
+        let named = || self.ftl.unit_named(self.sets[set].lpn());
+        let target = self.read_target(set).or_else(named);
         match self.ftl.plane_now(target) {
             Some(plane) if self.settings.geometry.die_of_plane(plane) != die => {
                 Bound::Elsewhere(plane)
@@ -32,11 +34,6 @@ impl Waiting<'_> {
             }
             _ => Bound::Page(target),
         }
-    }
-
-    /// The page that a read without translation names.
-    fn named_unit(&self, set: SetId) -> Option<Ppn> {
-        self.ftl.unit_named(self.sets[set].lpn())
     }
 
     /// The unit that a read would find now.

@@ -209,18 +209,13 @@ impl Waiting<'_> {
         self.ftl.pad(plane, frontier, taken);
     }
 
+    /// A command rides along: the first of its page, or one more unit of it.
     fn ride(&mut self, set: SetId, ppn: Option<Ppn>, heads_page: bool, last: &mut SetId) {
         self.leaves_for_die(set, false);
-        self.board(set, ppn, heads_page);
-        self.sets.ride(*last, set);
-        *last = set;
-    }
-
-    /// One more set's command is on the die: the first of its page, or one more unit of it.
-    #[inline]
-    fn board(&mut self, set: SetId, ppn: Option<Ppn>, heads_page: bool) {
         self.ledger().enter(set, Mode::Running);
         self.board_as(self.sets.stage(set), set, ppn, heads_page);
+        self.sets.ride(*last, set);
+        *last = set;
     }
 
     /// A command of this kind is on the die; its account has been told.

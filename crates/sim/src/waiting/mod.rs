@@ -1,8 +1,8 @@
-//! Commands that wait for dies: placement in queues, which one a die takes next, and which others
-//! the same operation serves.
+//! Commands that wait for dies: placement in queues, which one a die takes next, which others the
+//! same operation serves, and how long its phases take.
 //!
-//! It holds nothing but what new sets wait for (`delays`). The device lends it the queues, and what
-//! tells when a command may go: the sets, the dies, the map, the requests.
+//! It holds nothing. The device lends it the queues, and what tells when a command may go: the
+//! sets, the dies, the map, the requests, and lists that are kept from use to use ([`Delays`]).
 
 #![expect(
     clippy::inline_always,
