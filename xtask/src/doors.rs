@@ -3,10 +3,11 @@
 //!
 //! A **door** is a method that the files of a room name and that flows call on the room, or on what
 //! it holds: `self.ftl.f()`, `device.ftl[at].f()` and `ftl.f()` count, and so does `f` of
-//! `let block = &mut self.ftl[at]; block.f()`, and of `self.ledger().f()`, `self.teller().f()` and
-//! `self.view().f()`, to which rooms are lent. Each pair of room and method counts once. A file
-//! **calls** another one if it names a method of `Device` that the other one defines. Files that
-//! call each other, directly or through others, are a circle. Tests are left out.
+//! `let block = &mut self.ftl[at]; block.f()`, and of `self.ledger().f()`, `self.teller().f()`,
+//! `self.view().f()`, `self.translation().f()` and `self.waiting().f()`, to which rooms are lent.
+//! Each pair of room and method counts once. A file **calls** another one if it names a method of
+//! `Device` that the other one defines. Files that call each other, directly or through others, are
+//! a circle. Tests are left out.
 
 use crate::code::Code;
 use crate::imports::circles;
@@ -23,17 +24,19 @@ const FOLDER: &str = "crates/sim/src/device";
 const TYPE: &str = "Device";
 
 /// The numbers that the folder may not exceed. Lower them where less is found.
-const HELD: [(&str, usize); 11] = [
-    ("lines", 5114),
-    ("doors of account", 115),
-    ("doors of buffer", 33),
-    ("doors of flash", 67),
-    ("doors of ftl", 96),
-    ("doors of host", 78),
-    ("doors of ledger", 27),
-    ("doors of queues", 34),
-    ("doors of sets", 97),
+const HELD: [(&str, usize); 13] = [
+    ("lines", 3615),
+    ("doors of account", 91),
+    ("doors of buffer", 25),
+    ("doors of flash", 57),
+    ("doors of ftl", 69),
+    ("doors of host", 72),
+    ("doors of ledger", 26),
+    ("doors of queues", 19),
+    ("doors of sets", 66),
+    ("doors of translation", 12),
     ("doors of view", 3),
+    ("doors of waiting", 23),
     ("files in the largest circle of calls", 0),
 ];
 

@@ -39,6 +39,7 @@ const ROOMS: &[&[Room]] = &[
     ],
     &[("initial", &["initial"])],
     &[("ahead", &["ahead"]), ("ledger", &["ledger"]), ("recovery", &["recovery"])],
+    &[("translation", &["translation"]), ("waiting", &["waiting"])],
     &[("settings", &["settings", "error", "footprint"]), ("view", &["view"])],
     &[("phases", &["phases"])],
     &[("device", &["device"])],
@@ -72,7 +73,7 @@ const IN_CIRCLES: &[(&str, usize)] = &[
     ("queues", 2),
     ("initial", 6),
     ("settings", 3),
-    ("device", 4),
+    ("device", 3),
     ("disk", 4),
 ];
 

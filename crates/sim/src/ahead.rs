@@ -1,13 +1,18 @@
 //! Lines for what is read from flash: what reads leave in the buffer, what is read ahead of runs of
 //! reads, and which units that are.
 //!
+//! A unit that a read has found on flash is put where a line is free or clean. With
+//! `buffer.read_allocate` "displace" the line that goes first of all may be dirty: it is flushed,
+//! as for a write, and the unit waits until that is over. Nobody waits for any of this. Not more
+//! units wait than flushes begin for them: where none may begin, the unit is not kept.
+//!
 //! It holds nothing. The buffer knows the runs and has the lines. The device lends it with the
 //! sets, the map, the host and the account.
 
 use crate::account::{Account, PortUse};
-use crate::buffer::ports::Direction;
+use crate::buffer::ports::{Direction, Reservation};
 use crate::buffer::{Buffer, Found};
-use crate::config::Settings;
+use crate::config::{PartialWrite, Settings};
 use crate::ftl::Ftl;
 use crate::handle::{LineId, RequestId, SetId};
 use crate::host::{Host, Timer};
@@ -94,18 +99,108 @@ impl LinesOfReads<'_> {
         self.put(lpn, line);
     }
 
+    /// A read has found a unit on flash: it stays in the buffer if nothing newer is known, all of
+    /// it was asked for, no write waits for a line, and a line can be had.
+    pub(crate) fn keep(&mut self, set: SetId) {
+        let state = &self.sets[set];
+        let (lpn, read) = (state.lpn(), state.origin().expect("a request reads"));
+        let request = self.host[read.request].request();
+        let whole = self.settings.keys.ftl.partial_write == PartialWrite::Ignore
+            || !self.settings.is_partial(request, lpn);
+        let is_newest = state.ppn().is_some() && self.ftl.locate(lpn) == state.ppn();
+        if !(whole && is_newest && self.buffer.may_keep(lpn)) {
+            return;
+        }
+        let access = (read.order, read.page);
+        if self.buffer.has_room_for_read() {
+            let evicted = self.leave(lpn);
+            self.account.allocated(access, lpn, evicted);
+        } else if self.buffer.wait_for_line(lpn) {
+            self.account.fill_waits(access, lpn);
+        }
+    }
+
+    /// Units that reads leave get the lines that have been flushed for them.
+    #[inline]
+    pub(crate) fn end_fills(&mut self) {
+        while let Some(fill) = self.buffer.next_flushed() {
+            if let Some(freed) = self.buffer.free_displaced(&fill) {
+                self.account.unbuffered(freed);
+            }
+            // Writes that waited for a line went before.
+            let room = self.buffer.lines().has_room();
+            self.end_fill(fill.lpn, room);
+        }
+    }
+
+    /// Units for which no line is flushed get what is free. Returns the next that needs a flush.
+    #[inline]
+    pub(crate) fn next_fill(&mut self) -> Option<Lpn> {
+        while let Some(lpn) = self.buffer.next_unserved() {
+            if !self.buffer.has_room_for_read() {
+                return Some(lpn);
+            }
+            self.end_fill(lpn, true);
+        }
+        None
+    }
+
+    /// A flush has begun for a unit that waits for a line, of the unit `displaces`, or none can be.
+    pub(crate) fn displace(&mut self, lpn: Lpn, displaces: Option<Lpn>) {
+        // A write that the flush has let pass may have put the unit.
+        if self.buffer.displace(lpn, displaces) && displaces.is_none() {
+            self.drop_fill(lpn);
+        }
+    }
+
+    /// A unit gets a line, if there is `room` and no write waits for one, or is not kept.
+    fn end_fill(&mut self, lpn: Lpn, room: bool) {
+        if !room || self.buffer.first_waiting().is_some() {
+            return self.drop_fill(lpn);
+        }
+        self.buffer.drop_fill(lpn);
+        let evicted = self.leave(lpn);
+        self.account.filled(lpn, evicted);
+    }
+
+    /// The contents of a unit are no longer what a read has found.
+    fn drop_fill(&mut self, lpn: Lpn) {
+        if self.buffer.drop_fill(lpn) {
+            self.account.fill_dropped(lpn);
+        }
+    }
+
     /// Puts what a read has found on flash into a line. Returns the unit that made way.
-    pub(crate) fn leave(&mut self, lpn: Lpn) -> Option<Lpn> {
+    fn leave(&mut self, lpn: Lpn) -> Option<Lpn> {
         let (line, evicted) = self.buffer.add_clean(lpn);
         self.account.unit_allocated();
         self.put(lpn, line);
         evicted
     }
 
+    /// A unit is put or got as soon as its port and the bank of its line are free; `host` is
+    /// whether a request asks for it. Returns when it has them.
+    #[inline]
+    pub(crate) fn take_port(
+        &mut self,
+        direction: Direction,
+        lpn: Lpn,
+        line: Option<LineId>,
+        host: bool,
+    ) -> Reservation {
+        let (granted, span) = self.buffer.reserve(direction, lpn, line, host, self.now);
+        let usage = match (direction, host) {
+            (Direction::Get, true) => PortUse::Get,
+            (Direction::Get, false) => PortUse::FlushGet,
+            (Direction::Put, _) => PortUse::Put,
+        };
+        self.account.port_taken(usage, span, granted.hidden);
+        granted
+    }
+
     /// A unit is put into its line, and no request waits for that.
     fn put(&mut self, lpn: Lpn, line: LineId) {
-        let (put, span) = self.buffer.reserve(Direction::Put, lpn, Some(line), false, self.now);
-        self.account.port_taken(PortUse::Put, span, put.hidden);
+        let put = self.take_port(Direction::Put, lpn, Some(line), false);
         if !self.buffer.flushes_itself() && put.until > self.now {
             self.host.set_timer(put.until, Timer::Port);
         }

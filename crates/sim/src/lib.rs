@@ -48,7 +48,9 @@ mod sets;
 mod settings;
 mod sleep;
 pub mod stream;
+mod translation;
 mod view;
+mod waiting;
 pub mod zones;
 
 pub use account::{check, report};

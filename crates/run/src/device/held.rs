@@ -9,7 +9,7 @@
 use flashyard_sim::config::{Item, nearest};
 use toml_edit::InlineTable;
 
-/// The patterns, as fio's `rw` has them, and appends and writes into zones, of one stream or several.
+/// The patterns, as fio's `rw` has them; appends and writes into zones may be several streams.
 pub const PATTERNS: [&str; 7] =
     ["randread", "randwrite", "read", "write", "randrw", "append", "zonewrite"];
 

@@ -16,8 +16,9 @@ pub struct Chosen {
     pub notes: Vec<String>,
 }
 
-/// The cells of one drive that a device can run, `zoned` or not. Held out are cells with all of `column=entry,column=entry` of one of
-/// `hold_out`. `mark` is what messages put before the names of options.
+/// The cells of one drive that a device can run, `zoned` or not. Held out are cells with all of
+/// `column=entry,column=entry` of one of `hold_out`. `mark` is what messages put before names of
+/// options.
 pub fn choose(
     path: &str,
     drive: Option<&str>,

@@ -149,14 +149,25 @@ impl Buffer {
         Some(self.lines[oldest].group())
     }
 
-    /// The group whose turn it is to be flushed, if it fills a program.
-    pub(crate) fn ready_group(&mut self) -> Option<u32> {
-        self.lines.pick()
-    }
-
-    /// The group of the line that goes first, if a write waits that no flush under way serves.
-    pub(crate) fn awaited_group(&mut self) -> Option<u32> {
-        if self.is_awaited() { self.oldest_group() } else { None }
+    /// The group to flush next that no request asks for: those that fill a program by turns, each
+    /// once; where none does, that of the line that goes first, if a write waits that no flush
+    /// under way serves. `tried` are the first and the last one that were tried for nothing.
+    pub(crate) fn next_group(
+        &mut self,
+        tried: &mut Option<(u32, u32)>,
+        sets: &Sets,
+    ) -> Option<u32> {
+        let ready = match *tried {
+            None => self.lines.pick(),
+            Some((first, last)) => Some(self.lines.next_ready(last).filter(|next| *next != first)?),
+        };
+        let Some(group) = ready else {
+            let group = if self.is_awaited() { self.oldest_group()? } else { return None };
+            *tried = Some((group, group));
+            return Some(group);
+        };
+        *tried = Some((tried.map_or(group, |(first, _)| first), group));
+        (!self.keeps_turn(group, sets)).then_some(group)
     }
 
     /// Whether a write waits for a line that no flush under way frees.
@@ -166,7 +177,7 @@ impl Buffer {
     }
 
     /// Whether the turn of a group is kept: its first line is flushed when it has been put.
-    pub(crate) fn keeps_turn(&mut self, group: u32, sets: &Sets) -> bool {
+    fn keeps_turn(&mut self, group: u32, sets: &Sets) -> bool {
         let oldest = self.lines.oldest_of(group);
         self.flushes_itself() && oldest.is_some_and(|line| !self.may_flush_itself(line, sets))
     }

@@ -43,7 +43,7 @@ pub(crate) use save::Saving;
 use std::collections::VecDeque;
 use std::ops::Range;
 use writes::is_unput;
-pub(crate) use writes::{barrier_stage, is_any_under_way, latest_unput};
+pub(crate) use writes::{barrier_stage, barrier_waits, is_any_under_way, latest_unput};
 
 /// Program units that a plane may have under way from the buffer: one in the array and one that
 /// waits for it.

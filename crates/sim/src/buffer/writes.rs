@@ -28,6 +28,11 @@ pub(crate) fn latest_unput(sets: &Sets, lpn: Lpn) -> Option<SetId> {
     sets.changes_of(lpn).find(|&set| is_unput(sets, set))
 }
 
+/// Whether a live change must be over, or put, before a write with a preflush begins.
+pub(crate) fn barrier_waits(sets: &Sets, keeps: bool) -> bool {
+    sets.changes().any(|change| barrier_stage(sets, change, keeps).is_some())
+}
+
 /// The command of a live change after which a barrier need not wait for it: the put of a write
 /// where the buffer `keeps` what it holds, the last command otherwise. None where the barrier need
 /// not wait at all; a flush among the changes changes nothing itself.

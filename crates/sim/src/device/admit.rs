@@ -5,7 +5,7 @@
 //! take slots in page order; no later request is translated before all of them have one.
 
 use super::Device;
-use crate::buffer::barrier_stage;
+use crate::buffer::{barrier_stage, barrier_waits};
 use crate::config::{Admission, UnmappedRead};
 use crate::handle::{LineId, RequestId, SetId};
 use crate::host::Turn;
@@ -172,7 +172,7 @@ impl Device {
         self.host.charge_until(now, handle, track.earlier());
         track.waits_for_die(&self.flash.busy(die, now));
         self.host.access_begins(handle);
-        self.count_fot(handle, &[set]);
+        self.waiting().count_fot(handle, &[set]);
         let request = &mut self.host[handle];
         request.has_slot(now);
         let view = CommandView {
@@ -185,8 +185,8 @@ impl Device {
             state: &[],
         };
         let placement = self.queues.policy().place(&view, now);
-        self.insert(set, die, &placement, false, false);
-        self.split.note_queued(handle, set);
+        self.waiting().insert(set, die, &placement, false, false);
+        self.delays.note_queued(handle, set);
         true
     }
 
@@ -263,7 +263,8 @@ impl Device {
             return admission != Admission::Page || self.page_has_slot(handle);
         }
         let preflush = request.request().flags.has(Flags::PREFLUSH);
-        let waits = preflush && (self.barrier_waits() || self.journal_waits());
+        let waits = preflush
+            && (barrier_waits(&self.sets, self.settings.keeps_writes()) || self.journal_waits());
         let request = &mut self.host[handle];
         if preflush {
             if waits {
@@ -313,8 +314,8 @@ impl Device {
         if acts {
             self.act_on_zone(barrier, handle);
         }
-        self.count_fot(handle, &[barrier]);
-        self.hand_on_ranks(&[barrier], None);
+        self.waiting().count_fot(handle, &[barrier]);
+        self.waiting().hand_on_ranks(&[barrier], None);
         self.activate(barrier);
         self.wake_passed();
     }
@@ -363,7 +364,7 @@ impl Device {
     fn give_slots(&mut self, all: bool) {
         while let Some((set, gets_slot)) = self.sets.end_slot_wait(all) {
             if gets_slot {
-                self.take_slot(set);
+                self.waiting().take_slot(set);
             }
             self.activate(set);
             self.wake_passed();

@@ -63,9 +63,9 @@ impl Device {
         self.account.released(die);
         let leader = self.flash.operation(die, Place::Output).leader();
         self.for_riders(leader, |device, set| device.sets.stand(set, Place::Output));
-        if self.flash.reads_ahead() && !self.is_unwanted(die) {
+        if self.flash.reads_ahead() && !self.waiting().is_unwanted(die) {
             self.dispatch(die);
-            self.stir(die);
+            self.waiting().stir(die);
         }
         self.flash.send_out(die, self.now);
         self.phases_began();

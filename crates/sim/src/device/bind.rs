@@ -1,4 +1,5 @@
-//! The page of a command that is about to start, and what becomes of one that finds no room.
+//! The page of a command that is about to start, others that the same operation serves, and what
+//! becomes of a program that finds no room.
 
 #![expect(
     clippy::inline_always,
@@ -6,43 +7,21 @@
 )]
 
 use super::{Device, SimError};
+use crate::config::MultiPlane;
 use crate::ftl::{Binding, NandRule, Room};
 use crate::handle::SetId;
-use crate::sets::{Mode, Stage};
+use crate::sets::Mode;
+use crate::waiting::bind::Bound;
 use flashyard_core::command::Op;
 use flashyard_core::policy::Happened;
 use flashyard_core::units::{DieId, PlaneId, Ppn};
-
-/// What a command that is about to start gets.
-pub(super) enum Bound {
-    /// The page that it works on; none for a read of a never-written page.
-    Page(Option<Ppn>),
-    /// No page: the plane has no room for a program.
-    NoRoom,
-    /// No page: the run has failed.
-    Refused,
-    /// The data has moved to this plane of another die.
-    Elsewhere(PlaneId),
-}
 
 impl Device {
     /// Binds the page of a command that is about to start on a die.
     #[inline(always)]
     pub(super) fn bind(&mut self, set: SetId, die: DieId) -> Bound {
         match self.sets.stage(set).op() {
-            Op::Read => {
-                let target = self.read_target(set).or_else(|| self.named_unit(set));
-                match self.ftl.plane_now(target) {
-                    Some(plane) if self.settings.geometry.die_of_plane(plane) != die => {
-                        Bound::Elsewhere(plane)
-                    }
-                    Some(plane) if !self.ftl.is_dynamic() => {
-                        self.shift(set, plane);
-                        Bound::Page(target)
-                    }
-                    _ => Bound::Page(target),
-                }
-            }
+            Op::Read => self.waiting().bind_read(set, die),
             Op::Erase => Bound::Page(self.sets[set].ppn()),
             Op::Program => self.bind_program(set),
         }
@@ -53,7 +32,7 @@ impl Device {
             Binding::Page(ppn) => Bound::Page(Some(ppn)),
             Binding::NewBlock(ppn) => {
                 let plane = self.sets.plane(set);
-                let charge = self.charge_of(self.sets[set].charge());
+                let charge = self.host.charge_of(self.sets[set].charge());
                 self.let_ftl(|ftl, lent| ftl.block_taken(plane, charge, false, lent));
                 Bound::Page(Some(ppn))
             }
@@ -79,34 +58,42 @@ impl Device {
         });
     }
 
-    /// The page that a read without translation names.
-    fn named_unit(&self, set: SetId) -> Option<Ppn> {
-        self.ftl.unit_named(self.sets[set].lpn())
-    }
-
-    /// The unit that a read would find now.
-    #[inline(always)]
-    pub(super) fn read_target(&self, set: SetId) -> Option<Ppn> {
-        let state = &self.sets[set];
-        match self.sets.stage(set) {
-            Stage::Read | Stage::OldRead | Stage::AheadRead => self.ftl.locate(state.lpn()),
-            Stage::EvictRead | Stage::RewriteRead => self.ftl.locate_map(state.map_page()),
-            Stage::Fetch => self.ftl.locate_entry(state.lpn()),
-            Stage::CopyRead | Stage::MergeRead | Stage::FoldRead => state.source(),
-            _ => None,
+    /// Lets waiting commands ride along with `leader`, whose unit is `ppn`.
+    pub(super) fn gather(&mut self, leader: SetId, die: DieId, ppn: Option<Ppn>) {
+        let stage = self.sets.stage(leader);
+        if stage.op() == Op::Read && self.queues.is_empty(die) {
+            return;
+        }
+        let (own, geometry) = (self.sets.plane(leader), self.settings.geometry);
+        let mut last = leader;
+        self.waiting().fill_page(leader, own, ppn, &mut last);
+        if self.settings.keys.nand.multi_plane == MultiPlane::None {
+            return;
+        }
+        if geometry.joined > 1 && stage.op() == Op::Read {
+            return self.waiting().gather_joined(own, die, ppn, &mut last);
+        }
+        let first = geometry.first_plane(die).get();
+        for plane in (first..first + geometry.planes).map(PlaneId::new).filter(|p| *p != own) {
+            let Some(set) = self.queues.oldest(plane, stage) else { continue };
+            if !self.waiting().fits_beside(set, (die, plane), ppn) {
+                continue;
+            }
+            let Bound::Page(page) = self.bind(set, die) else { continue };
+            self.waiting().join(set, (die, plane), page, &mut last);
         }
     }
 
     /// A program finds no room on its plane: it waits for an erase, or goes to another plane.
     pub(super) fn wait_for_room(&mut self, set: SetId) {
         let plane = self.sets.plane(set);
-        let charge = self.charge_of(self.sets[set].charge());
+        let charge = self.host.charge_of(self.sets[set].charge());
         let (room, from) = self.ask_ftl(|ftl, lent| ftl.seek_room(set, charge, lent));
         match room {
             Room::NoReserve => self.failed = Some(SimError::NoReserve { plane: plane.get() }),
-            Room::Elsewhere(other) => self.follow(set, other),
+            Room::Elsewhere(other) => self.waiting().follow(set, other),
             Room::None | Room::Awaited => {
-                self.take_from_queue(set);
+                self.waiting().take_from_queue(set);
                 let (place, op) = ((self.sets.die(set), set), self.sets.stage(set).op());
                 self.queues.tell(Happened::Withdrawn, place, op, self.now);
                 self.carry_out(from);
@@ -116,7 +103,7 @@ impl Device {
                 }
                 self.account.room_awaited();
                 self.ledger().enter(set, Mode::Waiting);
-                self.hand_on_ranks(&[set], None);
+                self.waiting().hand_on_ranks(&[set], None);
             }
         }
     }

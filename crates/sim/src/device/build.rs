@@ -1,6 +1,5 @@
 //! Making a device: in its initial state, with what the write buffer holds before the run.
 
-use super::delays::Split;
 use super::{Device, SimError, Work};
 use crate::account::Account;
 use crate::buffer::{Buffer, Lines};
@@ -18,7 +17,8 @@ use crate::parts::policy::{HostRule, Policy};
 use crate::queues::Queues;
 use crate::random::BitErrors;
 use crate::sets::Sets;
-use flashyard_core::units::{Lpn, Span, Time};
+use crate::waiting::Delays;
+use flashyard_core::units::{Lpn, Time};
 
 /// Lines that hold nothing.
 fn untouched(lines: &Lines) -> u32 {
@@ -68,8 +68,6 @@ impl Device {
     fn fresh(settings: &Settings, policy: Policy, planned: Option<Box<Planned>>) -> Self {
         let host_policy = HostRule::of(&settings.keys);
         let by_pages = host_policy.by_pages();
-        let gathers = settings.geometry.program_units() > 1
-            || settings.geometry.planes * settings.geometry.joined > 1;
         let buffer = Buffer::new(settings, by_pages);
         let reads_ahead = settings.keys.buffer.reads_ahead();
         let host = Host::new(settings, host_policy);
@@ -78,37 +76,38 @@ impl Device {
         Self {
             settings: settings.clone(),
             now: Time::ZERO,
-            sets: Sets::new(geometry, queue, flash.nominal(), gathers || by_pages || reads_ahead),
+            sets: Sets::new(
+                geometry,
+                queue,
+                flash.nominal(),
+                settings.gathers() || by_pages || reads_ahead,
+            ),
             queues: Queues::new(settings, policy),
             flash,
             ftl: Ftl::new(settings, planned),
             short_road: false,
             admits_reads: false,
             full_way: false,
-            reads_ahead,
             has_zones: settings.zones.is_some(),
             buffer,
             host,
             account: Account::new(settings),
-            gathers,
             follows_states: settings.keys.follows_states(),
             copies_in_bulk: false,
             bit_errors: match settings.keys.nand.bit_errors_ppb {
                 0 => None,
                 rate => Some(BitErrors::new(rate)),
             },
-            split: Split::default(),
-            work: Work {
-                fot_by_die: vec![Span::ZERO; settings.geometry.dies() as usize],
-                ..Work::default()
-            },
+            delays: Delays::new(settings.geometry.dies()),
+            work: Work::default(),
             failed: None,
         }
     }
 
     /// Adds a unit as a write would, that came before all others and that nobody is charged for.
     fn add_dirty(&mut self, lpn: Lpn) {
-        let (sectors, group) = (self.write_buffer().unit_range(), self.group_of(lpn, 0));
+        let (sectors, group) =
+            (self.write_buffer().unit_range(), self.translation().group_of(lpn, 0));
         let number = self.sets.take_number();
         if self.settings.keys.ftl.partial_write == PartialWrite::Bitmap {
             self.ftl.cover(lpn, u64::from(sectors.start)..u64::from(sectors.end));

@@ -58,7 +58,7 @@ impl Device {
         let done = self.ftl.copy_in_bulk((set, run, limit), &mut self.sets, array_time);
         let Some(done) = done else { return };
         self.queues.skip_insertions(done.ops[0] + done.ops[1]);
-        let (phase, charge) = (self.phase(), self.sets[set].charge());
+        let (phase, charge) = (self.host.phase(), self.sets[set].charge());
         for (at, (op, purpose)) in done.purposes.into_iter().enumerate() {
             let (ops, array_ns) = (done.ops[at], done.array_ns[at]);
             let work = Work { ops, pages: ops, array_ns, transfer_ns: 0 };

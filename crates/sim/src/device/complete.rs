@@ -13,7 +13,7 @@ impl Device {
         let (charge, trims, changes) = (state.charge(), state.trims(), state.changes());
         let (handle, line) = (state.request(), state.line());
         if let Some(line) = line {
-            self.flush_over(set, line);
+            self.translation().flush_over(set, line);
         }
         let Some(handle) = handle else {
             if !changes {
@@ -73,7 +73,8 @@ impl Device {
             }
             self.ftl.trim_over(set, &mut self.sets);
             self.account.change_committed();
-            self.drop_buffered(lpn, self.sets.number(set));
+            let number = self.sets.number(set);
+            self.translation().drop_buffered(lpn, number);
         }
     }
 

@@ -54,7 +54,7 @@ impl Device {
     /// Programs and erases under way are counted as if they had ended: they have taken pages, and
     /// most of their energy.
     fn count_under_way(&mut self) {
-        let phase = self.phase();
+        let phase = self.host.phase();
         for die in (0..self.settings.geometry.dies()).map(DieId::new) {
             for place in [Place::Array, Place::Suspended] {
                 let operation = *self.flash.operation(die, place);
@@ -94,7 +94,7 @@ impl Device {
         durable.restart();
         device.ftl = self.ftl;
         for line in &lines {
-            let group = device.group_of(line.lpn, line.stream);
+            let group = device.translation().group_of(line.lpn, line.stream);
             device.write_buffer_mut().restore(&line.dirtied(), group, None);
             durable.is_saved(line.lpn.get(), line.version);
         }

@@ -1,8 +1,8 @@
 //! Dispatch: dies that may take a command look at what waits for them.
 
 use super::Device;
-use super::bind::Bound;
 use crate::flash::{Accepts, Power};
+use crate::waiting::bind::Bound;
 use flashyard_core::command::Op;
 use flashyard_core::units::DieId;
 
@@ -40,9 +40,9 @@ impl Device {
             self.suspend_if_asked(die);
             return false;
         }
-        let next = self.next_command(die);
+        let next = self.waiting().next_command(die);
         if matches!(accepts, Accepts::ReadsOfRequests)
-            && !next.is_some_and(|set| self.is_read_of_request(set))
+            && !next.is_some_and(|set| self.waiting().is_read_of_request(set))
         {
             if self.flash.can_resume(die) {
                 self.resume(die);
@@ -59,9 +59,9 @@ impl Device {
         }
         match self.bind(set, die) {
             Bound::Page(ppn) => {
-                self.leave_queue(set, die);
+                self.waiting().leave_queue(set, die);
                 if !self.short_road {
-                    self.leaves_for_die(set, true);
+                    self.waiting().leaves_for_die(set, true);
                 }
                 let ends = || self.sets[set].in_gc_queue() || !self.queues.has_gc(die);
                 self.ftl.note_turn(die, ends);
@@ -75,7 +75,7 @@ impl Device {
             }
             Bound::Refused => false,
             Bound::Elsewhere(plane) => {
-                self.follow(set, plane);
+                self.waiting().follow(set, plane);
                 true
             }
         }
@@ -141,7 +141,7 @@ impl Device {
     fn dispatch_oldest(&mut self, scope: u32, scopes: u32) -> bool {
         let mut oldest = None;
         for die in (scope..self.settings.geometry.dies()).step_by(scopes as usize).map(DieId::new) {
-            if let Some(set) = self.next_command(die) {
+            if let Some(set) = self.waiting().next_command(die) {
                 let next = (self.queues.arrival(set), die);
                 oldest = Some(oldest.map_or(next, |first| next.min(first)));
             }

@@ -29,9 +29,9 @@ impl Device {
         if buffer.leaves_flushing() {
             return false;
         }
-        let idle = buffer.flushes_itself() && self.is_quiet();
+        let idle = buffer.flushes_itself() && self.translation().is_quiet();
         let mut any = false;
-        while let Some(trigger) = self.wants_flush(idle)
+        while let Some(trigger) = self.translation().wants_flush(idle)
             && self.write_buffer().may_drain()
             && self.drain_group(trigger)
         {
@@ -46,27 +46,16 @@ impl Device {
     /// Begins to flush a program unit of the group whose turn it is. Where nothing of that is fit
     /// and a host policy flushes, the other ready ones are tried. Returns whether a flush began.
     fn drain_group(&mut self, trigger: FlushTrigger) -> bool {
-        let buffer = self.write_buffer_mut();
-        let Some(first) = buffer.ready_group() else {
-            // No program would be full, but a write waits.
-            let group = buffer.awaited_group();
-            return group.is_some_and(|group| self.flush_lines(None, group, None, trigger).any);
-        };
-        let mut group = first;
-        loop {
-            let buffer = self.buffer.as_mut().expect("there is a buffer");
-            if buffer.keeps_turn(group, &self.sets) {
-                return false;
-            }
+        let mut tried = None;
+        while let Some(buffer) = &mut self.buffer
+            && let Some(group) = buffer.next_group(&mut tried, &self.sets)
+        {
             let outcome = self.flush_lines(None, group, None, trigger);
             if outcome.any || outcome.stalled {
                 return outcome.any;
             }
-            match self.write_buffer().lines().next_ready(group) {
-                Some(next) if next != first => group = next,
-                _ => return false,
-            }
         }
+        false
     }
 
     /// The same for a host policy, as far as program units may be under way.
@@ -77,26 +66,10 @@ impl Device {
     /// Units that reads leave get the lines that have been flushed for them; flushes begin for
     /// those that a read has left at this instant.
     pub(super) fn serve_fills(&mut self) {
-        while let Some(fill) = self.buffer.as_ref().and_then(|buffer| buffer.next_flushed()) {
-            let freed = self.write_buffer_mut().free_displaced(&fill);
-            if let Some(freed) = freed {
-                self.account.unbuffered(freed);
-            }
-            // Writes that waited for a line went before.
-            let room = self.write_buffer().lines().has_room();
-            self.end_fill(fill.lpn, room);
-        }
-        while let Some(lpn) = self.buffer.as_ref().and_then(|buffer| buffer.next_unserved()) {
-            if self.write_buffer().has_room_for_read() {
-                self.end_fill(lpn, true);
-                continue;
-            }
+        self.translation().lines_of_reads().end_fills();
+        while let Some(lpn) = self.translation().lines_of_reads().next_fill() {
             let displaces = self.displace_line();
-            // A write that the flush has let pass may have put the unit.
-            let waits = self.write_buffer_mut().displace(lpn, displaces);
-            if waits && displaces.is_none() {
-                self.drop_fill(lpn);
-            }
+            self.translation().lines_of_reads().displace(lpn, displaces);
         }
     }
 
@@ -110,7 +83,7 @@ impl Device {
 
     /// Begins to read ahead what runs of reads want.
     pub(super) fn read_ahead(&mut self) {
-        while let Some((set, plane)) = self.lines_of_reads().begin() {
+        while let Some((set, plane)) = self.translation().lines_of_reads().begin() {
             self.own_set_made(set, None, plane, OwnCause::Ahead);
             self.activate(set);
         }

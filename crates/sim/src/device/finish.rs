@@ -18,13 +18,9 @@ impl Device {
             return self.alone_over(set, operation, die);
         }
         if self.account.records_power() {
-            let mut planes = 0;
-            self.for_riders(leader, |device, set| {
-                planes += u64::from(device.sets[set].page_codewords() > 0);
-            });
-            self.account.record_operation(die, operation, planes);
+            self.account.record_operation(die, operation, self.sets.pages_of(leader));
         }
-        let phase = self.phase();
+        let phase = self.host.phase();
         self.for_riders(leader, |device, set| {
             device.ledger().account_for(set, (die, phase), operation);
             if device.account.is_observed() {
@@ -38,7 +34,7 @@ impl Device {
                 device.queues.tell(Happened::Completed, (die, set), op, now);
             });
         }
-        self.stir(die);
+        self.waiting().stir(die);
         self.account.over(self.now, die, operation.op(), operation.gives_data());
         self.for_riders(leader, Self::take_effect);
         self.stages_over(leader);
@@ -47,10 +43,10 @@ impl Device {
 
     /// The operation of a single set is over.
     fn alone_over(&mut self, set: SetId, operation: &Operation, die: DieId) {
-        let phase = self.phase();
+        let phase = self.host.phase();
         self.ledger().account_for(set, (die, phase), operation);
         self.settle(set, operation);
-        self.stir(die);
+        self.waiting().stir(die);
         let reads = self.sets.stage(set) == Stage::Read;
         if reads && let Some(request) = self.sets.end_read(set) {
             self.host.access_ends();
@@ -134,8 +130,9 @@ impl Device {
             Stage::Fetch => self.ftl.map_fetched(state.map_line(), set),
             Stage::Program => self.commit_write(set),
             Stage::Read => {
-                if self.settings.keys.buffer.read_allocate != ReadAllocate::Never {
-                    self.allocate_read(set);
+                let keeps = self.settings.keys.buffer.read_allocate != ReadAllocate::Never;
+                if keeps && self.buffer.is_some() {
+                    self.translation().lines_of_reads().keep(set);
                 }
                 let errors = self.read_errors(set);
                 if self.account.is_checked() {
@@ -149,8 +146,8 @@ impl Device {
             Stage::Erase | Stage::MergeErase | Stage::FoldErase | Stage::HostErase => {
                 self.let_ftl(|ftl, lent| ftl.erased(set, lent));
             }
-            Stage::OldRead => self.rest_read(set),
-            Stage::AheadRead => self.lines_of_reads().end(set),
+            Stage::OldRead => self.translation().rest_read(set),
+            Stage::AheadRead => self.translation().lines_of_reads().end(set),
             Stage::JournalProgram => self.let_ftl(|_, lent| lent.journal_written(set)),
             Stage::EvictRead
             | Stage::CopyRead
@@ -169,7 +166,7 @@ impl Device {
         self.bit_errors.as_ref()?;
         self.sets[set].ppn()?;
         let bytes = self.settings.geometry.unit_bytes() / self.flash.codewords();
-        let bits = u64::from(self.codewords(set)) * u64::from(bytes) * 8;
+        let bits = u64::from(self.waiting().codewords(set)) * u64::from(bytes) * 8;
         let errors = self.bit_errors.as_mut()?;
         let before = *errors;
         let count = errors.pass(bits, |_| ());

@@ -48,7 +48,8 @@ impl Device {
                 Timer::Sought(set) => self.open(set),
                 Timer::Suspendable(die) => self.suspendable(die),
                 Timer::Programs => {
-                    (0..self.settings.geometry.dies()).for_each(|die| self.stir(DieId::new(die)));
+                    (0..self.settings.geometry.dies())
+                        .for_each(|die| self.waiting().stir(DieId::new(die)));
                 }
                 Timer::Ahead => self.read_ahead(),
             }

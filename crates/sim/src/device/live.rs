@@ -6,10 +6,10 @@
 use super::Device;
 use crate::buffer::ports::Direction;
 use crate::buffer::{Batch, FlushOutcome, Put};
-use crate::ftl::{Lent, Scheme, Todo, Wrote};
+use crate::ftl::{Lent, Scheme, Todo};
 use crate::handle::{LineId, SetId};
 use crate::host::Timer;
-use crate::observe::FlushTrigger;
+use crate::observe::{FlushTrigger, OwnCause};
 use crate::sets::{Mode, Stage};
 use flashyard_core::units::{Lpn, PlaneId, Span};
 
@@ -35,7 +35,7 @@ impl Device {
                 Todo::Open(set) => self.open(set),
                 Todo::Rest(set, mode) => self.ledger().enter(set, mode),
                 Todo::Wait(set, stage, wait) => self.sets.connect(wait, set, stage),
-                Todo::HandOn(set) => self.hand_on_ranks(&[set], None),
+                Todo::HandOn(set) => self.waiting().hand_on_ranks(&[set], None),
                 Todo::Search(plane, span) => {
                     self.host.set_timer(self.now.saturating_add(span), Timer::Search(plane));
                 }
@@ -92,7 +92,7 @@ impl Device {
             Stage::Buffer => self.use_buffer(set),
             Stage::Link => self.use_link(set),
             Stage::Barrier => self.barrier_over(set),
-            _ => self.enqueue(set),
+            _ => self.waiting().enqueue(set),
         }
     }
 
@@ -141,7 +141,7 @@ impl Device {
     /// The current command of a set is an access to the buffer: it begins, or waits for a line.
     /// [`Self::wake_due`] must follow.
     fn use_buffer(&mut self, set: SetId) {
-        self.need_slot(set);
+        self.waiting().need_slot(set);
         self.ledger().enter(set, Mode::Buffered);
         let puts = self.sets[set].writes();
         // What finds no line is refused before its put is prepared.
@@ -169,7 +169,7 @@ impl Device {
         let (lpn, host) = (state.lpn(), state.request().is_some());
         let direction = if state.writes() { Direction::Put } else { Direction::Get };
         let line = if host { self.write_buffer().lines().find(lpn) } else { state.line() };
-        let granted = self.take_port(direction, lpn, line, host);
+        let granted = self.translation().lines_of_reads().take_port(direction, lpn, line, host);
         if self.account.is_observed() {
             let bank = line.map(|line| self.line(line).bank());
             let event = granted.told(&self.sets[set], direction == Direction::Put, bank);
@@ -222,7 +222,7 @@ impl Device {
         let pending = &self.host[request];
         let writer = (request, pending.order());
         let covered = self.settings.covered(pending.request(), lpn);
-        let group = self.group_of(lpn, stream);
+        let group = self.translation().group_of(lpn, stream);
         let put = Put { lpn, number, writer, stream, covered, group, through, granted };
         let buffer = self.buffer.as_mut().expect("there is a buffer");
         let Some(outcome) = buffer.put(&put, &self.sets) else { return false };
@@ -241,7 +241,7 @@ impl Device {
     fn write_through(&mut self, set: SetId, line: LineId, group: u32) {
         self.account.flush_begins(self.sets[set].lpn(), self.sets.number(set));
         self.sets.carry(set, line);
-        self.begin_flush(set, line, group);
+        self.translation().begin_flush(set, line, group);
         if self.ftl.is_planned() {
             self.sets.asked_for(set, true);
             let pages = self.host[self.sets[set].owner()].pages();
@@ -255,7 +255,7 @@ impl Device {
     /// that is put and programmed at once. It sees so many pages written together, of which so many
     /// follow.
     fn plan_change(&mut self, set: SetId, run: (u32, u32)) {
-        let charge = self.charge_of(self.sets[set].charge());
+        let charge = self.host.charge_of(self.sets[set].charge());
         self.let_ftl(|ftl, lent| ftl.plan_change(set, run, charge, lent));
     }
 
@@ -275,18 +275,19 @@ impl Device {
         together.extend(first.map(|(set, _)| set));
         let most = self.settings.geometry.program_units() as usize - together.len();
         let mut batch = Batch::new(group, head, asked, most);
-        while let Some(line) = self.next_of_batch(&mut batch) {
-            let lpn = self.line(line).lpn;
-            let of_all = self.ftl.write_begins(plane, lpn, Wrote::Flushed(group.to_le_bytes()[0]));
+        while let Some(line) = self.translation().next_of_batch(&mut batch) {
+            self.make_room();
+            let (set, of_all) = self.translation().new_flush(line, group, plane);
             plane = Some(of_all);
-            together.push(self.new_flush(line, group, of_all));
+            together.push(set);
         }
+        let flushes = &together[usize::from(first.is_some())..];
         if batch.outcome.newly_stalled {
             self.account.map_stalled();
         }
         if self.account.is_followed() {
-            for &set in &together {
-                self.tell_flush(set, trigger);
+            for &set in flushes {
+                self.tell_own_work(set, self.sets.plane(set), OwnCause::Flush(trigger));
             }
         }
         let buffer = self.buffer.as_mut().expect("there is a buffer");
@@ -294,9 +295,8 @@ impl Device {
         if self.ftl.has_cache()
             && let Some((set, _)) = first
         {
-            self.hand_on_ranks(&[set], None);
+            self.waiting().hand_on_ranks(&[set], None);
         }
-        let flushes = &together[usize::from(first.is_some())..];
         if self.ftl.is_planned() {
             self.work.unplanned.extend_from_slice(flushes);
         } else {
@@ -351,7 +351,7 @@ impl Device {
 
     /// The current command of a set is the way over the link. [`Self::wake_due`] must follow.
     fn use_link(&mut self, set: SetId) {
-        self.need_slot(set);
+        self.waiting().need_slot(set);
         if !self.crosses_link(set) {
             self.link_passed(set);
         }

@@ -1,9 +1,9 @@
 //! The device: the only module that knows all parts.
 //!
-//! Life of a request: it arrives in the host queue (`host`); `admit` takes it, `translate` makes
-//! command sets of it, one a page access, `delays` finds what they wait for, and they get slots;
-//! `queue` places their commands in the queues of dies; `dispatch` lets dies take them; `finish`
-//! ends them, commits the map and wakes whoever waited; `complete` answers the request.
+//! Life of a request: it arrives in the host queue (`host`); `admit` takes it, `pages` makes
+//! command sets of it, one a page access, and they get slots; `live` lets their commands wait for
+//! dies; `dispatch` lets dies take them; `finish` ends them, commits the map and wakes whoever
+//! waited; `complete` answers the request.
 //!
 //! Files call each other from the top of this list to its bottom, never back:
 //!
@@ -12,52 +12,40 @@
 //! - `upkeep`: work between phases.
 //! - `step`: one instant.
 //! - `host`, `array`: what is due at an instant, timers and dies.
-//! - `finish`, `dispatch`: operations end, and dies take commands. `dispatch` calls `start`,
-//!   `gather` and `bind`, which put an operation together, and `suspend`.
+//! - `finish`, `dispatch`: operations end, and dies take commands. `dispatch` calls `start` and
+//!   `bind`, which put an operation together, and `suspend`.
 //! - `admit`, `pages`, `drain`: what is started of requests, and of the write buffer.
-//! - `translate`, `buffered`, `access`: page accesses become command sets.
 //! - `live`: a set goes on, and what lets others go on.
-//! - `own`, `complete`, `flush`, `plan`, `buffer`, `link`: what a step does in a few rooms.
-//! - `delays`, `queue`: commands that wait for dies, and their ranks.
+//! - `own`, `complete`, `link`: what a step does in a few rooms.
 //! - `bulk`, `time`: copies without events, and the account of time.
 
-mod access;
 mod admit;
 mod array;
 mod bind;
-mod buffer;
-mod buffered;
 mod build;
 mod bulk;
 mod complete;
 mod cut;
-mod delays;
 mod dispatch;
 mod drain;
 mod finish;
-mod flush;
-mod gather;
 mod host;
 mod link;
 mod live;
 mod own;
 mod pages;
 mod phase;
-mod plan;
-mod queue;
 mod results;
 mod save;
 mod start;
 mod step;
 mod suspend;
 mod time;
-mod translate;
 mod upkeep;
 mod zones;
 
 use crate::account::Account;
 pub use crate::account::{PhaseReport, Share, Utilisation};
-use crate::ahead::LinesOfReads;
 use crate::buffer::{Buffer, Line};
 use crate::check::Checker;
 use crate::config::{InitialState, MapStore, ReadAllocate, Settings};
@@ -67,15 +55,15 @@ use crate::ftl::{Charge, Ftl, Todo};
 use crate::handle::{LineId, RequestId, SetId};
 use crate::host::Host;
 use crate::ledger::{Ledger, Teller};
-use crate::metrics::counters::Phase;
 use crate::observe::{Observer, UnitBuffered};
 pub use crate::phases::PhaseKeys;
 use crate::queues::Queues;
 use crate::random::BitErrors;
 use crate::sets::Sets;
+use crate::translation::Translation;
 use crate::view::View;
-use delays::Split;
-use flashyard_core::units::{Lpn, Span, Time};
+use crate::waiting::{Delays, Waiting};
+use flashyard_core::units::Time;
 pub(crate) use phase::Measured;
 use std::fmt;
 pub use upkeep::Upkeep;
@@ -92,16 +80,12 @@ pub struct Device {
     buffer: Option<Box<Buffer>>,
     host: Host,
     account: Account,
-    /// Whether one operation may serve several commands.
-    gathers: bool,
     /// Whether commands take the short road, where nobody watches and the device has nothing that
     /// its steps leave out; whether page accesses that read may be admitted on it; whether nothing
     /// may take it.
     short_road: bool,
     admits_reads: bool,
     full_way: bool,
-    /// Whether the device reads ahead of runs of reads.
-    reads_ahead: bool,
     /// Whether requests change the states of zones when they are started.
     has_zones: bool,
     /// Whether the device sleeps, or takes power for work of its own.
@@ -110,7 +94,7 @@ pub struct Device {
     copies_in_bulk: bool,
     /// Which bits that host reads take from flash are wrong, if any.
     bit_errors: Option<BitErrors>,
-    split: Split,
+    delays: Delays,
     work: Work,
     failed: Option<SimError>,
 }
@@ -121,16 +105,12 @@ struct Work {
     /// Whether an access has ended since the ready list was drained; otherwise whoever added sets
     /// to that wakes them.
     ready_is_due: bool,
-    /// The flash operation time of the request that is being translated, by die.
-    fot_by_die: Vec<Span>,
     /// Sets whose command an operation has served.
     done: Vec<SetId>,
     /// Sets that have lost a wait.
     woken: Vec<SetId>,
     /// New sets of a request.
     added: Vec<SetId>,
-    /// Sets that have inherited a rank.
-    changed: Vec<SetId>,
     /// Bus requests under way, where there is a time series.
     transfers: Vec<(Time, Time)>,
     /// Flushes that begin together.
@@ -144,8 +124,8 @@ struct Work {
 impl Work {
     /// Makes room for so many sets.
     fn grow(&mut self, sets: usize) {
-        let Self { done, woken, added, changed, .. } = self;
-        for list in [done, woken, added, changed] {
+        let Self { done, woken, added, .. } = self;
+        for list in [done, woken, added] {
             list.reserve(sets);
         }
     }
@@ -222,8 +202,8 @@ impl Device {
             && !(self.flash.has_requests() || self.flash.limits_power())
             && !self.settings.keys.firmware.stalls_programs();
         self.admits_reads = self.short_road
-            && !self.reads_ahead
             && !self.settings.keys.firmware.commands_reads()
+            && !self.settings.keys.buffer.reads_ahead()
             && self.settings.keys.map.store == MapStore::Resident
             && !self.host.carries_pages();
     }
@@ -265,11 +245,19 @@ impl Device {
         }
     }
 
-    /// What is lent for lines of reads.
-    fn lines_of_reads(&mut self) -> LinesOfReads<'_> {
-        let Self { now, settings, sets, ftl, host, account, .. } = self;
-        let buffer = self.buffer.as_mut().expect("there is a buffer");
-        LinesOfReads { now: *now, settings, sets, ftl, buffer, host, account }
+    /// What is lent for a translation.
+    #[inline]
+    fn translation(&mut self) -> Translation<'_> {
+        let Self { now, settings, sets, ftl, buffer, host, account, work, .. } = self;
+        let (buffer, todo) = (buffer.as_deref_mut(), &mut work.todo);
+        Translation { now: *now, settings, sets, ftl, buffer, host, account, todo }
+    }
+
+    /// What is lent for commands that wait.
+    #[inline]
+    fn waiting(&mut self) -> Waiting<'_> {
+        let Self { now, settings, sets, queues, flash, ftl, host, account, delays, .. } = self;
+        Waiting { now: *now, settings, sets, queues, flash, ftl, host, account, delays }
     }
 
     /// What is lent to those who tell observers.
@@ -277,14 +265,6 @@ impl Device {
     fn teller(&mut self) -> Teller<'_> {
         let Self { now, sets, flash, account, queues, ftl, .. } = self;
         Teller { ledger: Ledger { now: *now, sets, flash, account }, queues, ftl }
-    }
-
-    const fn phase(&self) -> Phase {
-        match (self.host.outstanding(), self.host.is_exhausted()) {
-            (0, true) => Phase::Post,
-            (0, false) => Phase::Idle,
-            _ => Phase::Foreground,
-        }
     }
 
     /// Makes memory for one more set, if there is none.
@@ -302,7 +282,7 @@ impl Device {
         if self.queues.capacity() < sets {
             self.queues.grow(sets);
             self.work.grow(sets);
-            self.split.grow(sets);
+            self.delays.grow(sets);
         }
     }
 
@@ -319,11 +299,6 @@ impl Device {
         &self.write_buffer().lines()[line]
     }
 
-    /// The lines that a unit is programmed with: of its plane and frontier.
-    fn group_of(&self, lpn: Lpn, stream: u8) -> u32 {
-        self.write_buffer().group_of(self.ftl.plane_of_lpn(lpn), self.ftl.row_of(lpn, stream))
-    }
-
     /// Calls `visit` with every set that an operation serves.
     #[inline]
     fn for_riders(&mut self, leader: Option<SetId>, mut visit: impl FnMut(&mut Self, SetId)) {
@@ -332,11 +307,6 @@ impl Device {
             next = self.sets[set].rider();
             visit(self, set);
         }
-    }
-
-    /// The request that work is charged to, with its order.
-    fn charge_of(&self, request: Option<RequestId>) -> Charge {
-        request.map(|request| (request, self.host[request].order()))
     }
 
     /// The order of arrival of a request that is not over.

@@ -15,7 +15,7 @@ use flashyard_core::units::{Lpn, PlaneId};
 impl Device {
     /// Whether the last request of a phase has been answered.
     fn has_ended(&self) -> bool {
-        self.phase() == Phase::Post
+        self.host.phase() == Phase::Post
     }
 
     /// The same where [`Self::carry_out`] follows later; returns from where on.
@@ -43,9 +43,15 @@ impl Device {
         self.sets.charge_to(set, charge);
         self.account.own_work_begun();
         if self.account.is_followed() {
-            let charged = self.order_of(self.sets[set].charge());
-            self.teller().tell_own_work(set, plane, cause, charged);
+            self.tell_own_work(set, plane, cause);
         }
+    }
+
+    /// Tells observers of a set of the device's own work.
+    #[cold]
+    pub(super) fn tell_own_work(&mut self, set: SetId, plane: PlaneId, cause: OwnCause) {
+        let charged = self.order_of(self.sets[set].charge());
+        self.teller().tell_own_work(set, plane, cause, charged);
     }
 
     pub(super) fn job_began(&mut self, begun: &BegunJob) {

@@ -1,13 +1,32 @@
-//! Page accesses that a host policy starts one by one.
+//! Page accesses: their command sets are made, and a host policy may start them one by one.
 
 use super::Device;
 use crate::config::Admission;
-use crate::handle::RequestId;
+use crate::ftl::Plan;
+use crate::handle::{RequestId, SetId};
 use crate::host::PageAccess;
 use flashyard_core::policy::FotSpan;
-use flashyard_core::units::Span;
 
 impl Device {
+    /// Makes the set of one page access; `None` where the map cache stalls.
+    pub(super) fn translate_page(&mut self, handle: RequestId, page: u32) -> Option<SetId> {
+        let (mut plan, from) = (Plan::new(), self.work.todo.len());
+        let access = self.translation().plan_page(handle, page, &mut plan)?;
+        if plan.target.is_some() {
+            self.carry_out(from);
+        }
+        self.make_room();
+        let set = self.translation().make_set(&access, &plan);
+        if self.account.follows_contents() && self.sets[set].changes() {
+            self.teller().tell_change(set);
+        }
+        if plan.target.is_some() {
+            let charge = self.host.charge_of(Some(handle));
+            self.let_ftl(|ftl, lent| ftl.write_made(set, &plan, charge, lent));
+        }
+        Some(set)
+    }
+
     /// Starts a page access of the request at `place`, or an earlier access of that page by another
     /// request that it must not overtake. Returns whether anything was started.
     pub(super) fn start_page(&mut self, place: usize, page: u32) -> bool {
@@ -67,7 +86,7 @@ impl Device {
     /// A request is started.
     pub(super) fn begin_request(&mut self, handle: RequestId) {
         if self.settings.keys.fot.span == FotSpan::LongestDie {
-            self.work.fot_by_die.fill(Span::ZERO);
+            self.delays.begin();
         }
         self.sets.new_count();
         self.host.start(handle);
@@ -79,8 +98,8 @@ impl Device {
         let split = self.host[handle].translated() > count;
         let mut new = std::mem::take(&mut self.work.added);
         new.extend(self.sets.newest_slotless(count));
-        self.count_fot(handle, &new);
-        self.hand_on_ranks(&new, split.then_some(handle));
+        self.waiting().count_fot(handle, &new);
+        self.waiting().hand_on_ranks(&new, split.then_some(handle));
         new.clear();
         self.work.added = new;
     }

@@ -49,7 +49,10 @@ impl Machine for Device {
     }
 
     fn begin_phase(&mut self, keys: &PhaseKeys, streams: &[(String, StreamKeys)]) -> Measured {
-        self.rest_buffer();
+        self.now = self.rests_at();
+        if let Some(buffer) = &mut self.buffer {
+            buffer.rest();
+        }
         self.find_short_road();
         self.ftl.begin_phase();
         let names = streams.iter().map(|(name, _)| name.as_str());

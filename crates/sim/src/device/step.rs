@@ -46,7 +46,7 @@ impl Device {
     pub(super) fn end_instant(&mut self) -> Result<(), SimError> {
         let now = self.now;
         self.admit();
-        let idle = self.phase() == Phase::Idle;
+        let idle = self.host.phase() == Phase::Idle;
         if self.ftl.may_work_idle(idle, now) {
             while self.let_ftl(Scheme::work_idle) {}
         }

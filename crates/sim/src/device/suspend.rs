@@ -14,7 +14,7 @@ impl Device {
         if !self.flash.is_suspendable(die, self.now) {
             return;
         }
-        let next = self.next_command(die).filter(|&set| !self.sets[set].in_gc_queue());
+        let next = self.waiting().next_command(die).filter(|&set| !self.sets[set].in_gc_queue());
         if next.is_none_or(|set| self.sets.stage(set).op() != Op::Read) {
             return;
         }
@@ -43,10 +43,7 @@ impl Device {
     fn suspended(&mut self, die: DieId, operation: &Operation, ready: Time) {
         self.account.operation_suspended();
         if self.account.records_power() {
-            let mut planes = 0;
-            self.for_riders(operation.leader(), |device, set| {
-                planes += u64::from(device.sets[set].page_codewords() > 0);
-            });
+            let planes = self.sets.pages_of(operation.leader());
             self.account.record_suspended(self.now, die, operation, planes);
         }
         self.account.suspended(self.now, die, false);

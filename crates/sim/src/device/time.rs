@@ -45,12 +45,17 @@ impl Device {
         }
     }
 
+    /// When a drained device rests: what reads have left in the buffer may still be put.
+    pub(super) fn rests_at(&self) -> Time {
+        self.buffer.as_ref().map_or(self.now, |buffer| buffer.ports().rest().max(self.now))
+    }
+
     /// What the device has to do.
     #[inline]
     fn passed(&self) -> Passed {
         let outstanding = self.host.outstanding();
         let active = outstanding > 0 || self.sets.live() > 0;
-        Passed { outstanding, phase: self.phase(), active }
+        Passed { outstanding, phase: self.host.phase(), active }
     }
 
     /// No request was outstanding between two instants.
@@ -91,7 +96,7 @@ impl Device {
 
     /// Assigns the accesses to memory since the last look to the current phase.
     pub(super) fn see_accesses(&mut self) {
-        let phase = self.phase();
+        let phase = self.host.phase();
         self.account.see_accesses(self.now, phase, || self.ftl.merges());
     }
 }

@@ -44,7 +44,7 @@ impl Device {
             if checked {
                 self.account.trimmed(order, lpn, number);
             }
-            self.drop_buffered(lpn, number);
+            self.translation().drop_buffered(lpn, number);
         }
     }
 
@@ -82,14 +82,14 @@ impl Device {
         let dirty = contents.take_while(|(.., dirty, _)| *dirty).map(|(lpn, ..)| lpn);
         let dirty: Vec<Lpn> = dirty.filter(|lpn| units.contains(lpn)).collect();
         for lpn in dirty {
-            let group = self.group_of(lpn, 0);
+            let group = self.translation().group_of(lpn, 0);
             self.flush_lines(None, group, None, FlushTrigger::Asked);
         }
     }
 
     /// An action on zones begins.
     pub(super) fn act_on_zone(&mut self, set: SetId, handle: RequestId) {
-        let charge = self.charge_of(Some(handle));
+        let charge = self.host.charge_of(Some(handle));
         self.let_ftl(|ftl, lent| ftl.act(set, charge, lent));
     }
 }

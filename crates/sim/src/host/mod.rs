@@ -26,6 +26,7 @@ mod way;
 
 use crate::config::Settings;
 use crate::handle::RequestId;
+use crate::metrics::counters::Phase;
 use crate::metrics::parts::{Part, Parts};
 use crate::parts::policy::HostRule;
 use crate::saved::{Reader, RestoreError, Writer};
@@ -158,6 +159,21 @@ impl Host {
     /// Sets how many requests have arrived, on a device that was saved.
     pub(crate) const fn restore_arrived(&mut self, arrived: u64) {
         self.requests.restore_arrived(arrived);
+    }
+
+    /// What the device does for now: requests, or nothing before or after the last one.
+    #[inline]
+    pub(crate) const fn phase(&self) -> Phase {
+        match (self.outstanding(), self.exhausted) {
+            (0, true) => Phase::Post,
+            (0, false) => Phase::Idle,
+            _ => Phase::Foreground,
+        }
+    }
+
+    /// The request that work is charged to, with its order.
+    pub(crate) fn charge_of(&self, request: Option<RequestId>) -> Option<(RequestId, u64)> {
+        request.map(|request| (request, self[request].order()))
     }
 
     /// Requests that have arrived and are not answered.

@@ -47,6 +47,8 @@ pub(crate) struct Queues {
     of_dies: Vec<DieQueues>,
     positions: Positions<Vec<u32>, Vec<Link>>,
     next_insertion: u64,
+    /// Whether one operation may serve several commands.
+    gathers: bool,
     /// Where operations gather several commands, the oldest and newest waiting one of each kind on
     /// each plane, and the neighbours of each, the older one first.
     of_planes: Vec<[[Option<SetId>; 2]; STAGE_KINDS]>,
@@ -78,6 +80,7 @@ impl Queues {
             lent: Lent::new(&policy, dies),
             ranks_streams: policy.has_state() && policy.ranks_streams(),
             policy,
+            gathers: settings.gathers(),
             of_dies: (0..dies).map(|_| DieQueues::new()).collect(),
             positions: Positions { ready: Vec::new(), deadline: Vec::new(), links: Vec::new() },
             next_insertion: 0,
@@ -110,6 +113,12 @@ impl Queues {
     #[inline]
     pub(crate) const fn policy(&self) -> &Policy {
         &self.policy
+    }
+
+    /// Whether one operation may serve several commands.
+    #[inline]
+    pub(crate) const fn gathers(&self) -> bool {
+        self.gathers
     }
 
     /// Whether the policy reads inherited ranks.

@@ -5,9 +5,9 @@
 //! numbers, so that the latest one is found, and the earlier ones are superseded, without a look
 //! at the rest.
 
-use super::Sets;
+use super::{Mode, Sets, Stage};
 use crate::handle::{RequestId, SetId};
-use flashyard_core::units::Lpn;
+use flashyard_core::units::{DieId, Lpn};
 use std::iter::successors;
 use std::ops::Range;
 
@@ -72,10 +72,25 @@ impl Sets {
 
     /// Live reads of an LPN, the latest first. Only where [`Sets::new`] was told that reads are
     /// sought.
-    pub(crate) fn reads_of(&self, lpn: Lpn) -> impl Iterator<Item = SetId> {
+    fn reads_of(&self, lpn: Lpn) -> impl Iterator<Item = SetId> {
         let first = self.read_index[self.bucket_of(lpn)];
         let all = successors(first, |&set| self[set].links.next_of_bucket);
         all.filter(move |&set| self[set].lpn == lpn)
+    }
+
+    /// A read of a unit by a request that waits for a die.
+    #[expect(clippy::inline_always, reason = "once a unit of each page that is read")]
+    #[inline(always)]
+    pub(crate) fn queued_read(&self, lpn: Lpn, die: DieId) -> Option<SetId> {
+        let mut next = self.read_index[self.bucket_of(lpn)];
+        while let Some(set) = next {
+            let (state, waits) = (&self[set], self[set].mode() == Mode::Queued);
+            if state.lpn == lpn && waits && self.stage(set) == Stage::Read && self.die(set) == die {
+                return next;
+            }
+            next = state.links.next_of_bucket;
+        }
+        None
     }
 
     /// Whether a set is reading a unit ahead.

@@ -5,6 +5,7 @@ use super::{Mode, Place, Sets, Stage};
 use crate::handle::{LineId, RequestId, SetId};
 use flashyard_core::policy::Placement;
 use flashyard_core::units::{Ppn, Time};
+use std::iter::successors;
 
 /// What a set is made for.
 impl Sets {
@@ -114,6 +115,26 @@ impl Sets {
     /// The operation that serves a set serves another one next.
     pub(crate) fn ride(&mut self, set: SetId, rider: SetId) {
         self.state_mut(set).rider = Some(rider);
+    }
+
+    /// The sets that an operation serves, from the one that leads it on.
+    #[inline]
+    pub(crate) fn riders(&self, leader: Option<SetId>) -> impl Iterator<Item = SetId> {
+        successors(leader, |set| self[*set].rider())
+    }
+
+    /// The pages that an operation works on.
+    pub(crate) fn pages_of(&self, leader: Option<SetId>) -> u64 {
+        self.riders(leader).map(|set| u64::from(self[set].page_codewords() > 0)).sum()
+    }
+
+    /// An operation takes its channel for so long.
+    pub(crate) fn take_channel(&mut self, leader: SetId, channel_ns: u64) {
+        let mut next = Some(leader);
+        while let Some(set) = next {
+            next = self[set].rider();
+            self.track_mut(set).takes_channel(channel_ns);
+        }
     }
 
     /// The first set of a page moves more codewords of it.

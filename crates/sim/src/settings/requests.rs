@@ -96,6 +96,12 @@ impl Settings {
             || flags.has(Flags::FUA)
     }
 
+    /// Whether one operation may serve several commands.
+    pub(crate) const fn gathers(&self) -> bool {
+        let geometry = &self.geometry;
+        geometry.program_units() > 1 || geometry.planes * geometry.joined > 1
+    }
+
     /// Whether there is a write buffer whose contents outlive a loss of power, as what is on flash
     /// does, or are taken to do so.
     pub(crate) const fn keeps_writes(&self) -> bool {

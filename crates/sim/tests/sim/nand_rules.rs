@@ -263,7 +263,7 @@ fn suspensions_cost_what_they_cost(pulse: u64) {
                     // Time of resuming comes first, of which nothing is worked.
                     let since = since + if pauses == 0 { 0 } else { RESUME };
                     left -= (read.start - SUSPEND).saturating_sub(since);
-                    let whole = pulse == 0 || left % pulse == 0;
+                    let whole = pulse == 0 || left.is_multiple_of(pulse);
                     assert!(whole, "{read:?} within a pulse of {operation:?}");
                     pauses += 1;
                     extra += SUSPEND + RESUME;

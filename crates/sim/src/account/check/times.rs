@@ -172,7 +172,7 @@ impl TimeAccount {
         if work.least == work.most && self.knows_starts && !keys.pulse_us.is_zero() {
             let left = (work.most.as_ns() + work.since.as_ns())
                 .saturating_sub(work.done.as_ns() + now.as_ns());
-            assert!(left % keys.pulse_us.as_ns() == 0, "{die:?} suspends within a pulse");
+            assert!(left.is_multiple_of(keys.pulse_us.as_ns()), "{die:?} suspends within a pulse");
         }
         let wakes = work.since.since(now.min(work.since));
         state.suspended = Work { done: work.worked(now), suspensions, wakes, ..work };

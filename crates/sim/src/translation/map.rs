@@ -1,6 +1,6 @@
-//! Pieces of a plan that page accesses and flushes share: map commands, and a place in the graph.
+//! The map commands of a plan, and the place of a new set in the graph.
 
-use super::Device;
+use super::Translation;
 use crate::config::MapHazards;
 use crate::ftl::line_cache::Lookup;
 use crate::ftl::{Plan, map_write};
@@ -9,7 +9,7 @@ use crate::sets::Stage;
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::Lpn;
 
-impl Device {
+impl Translation<'_> {
     /// Looks an entry up in the map cache, where there is one, and plans what that takes. Returns
     /// whether the cache can do it now.
     pub(super) fn plan_map(&mut self, plan: &mut Plan, lpn: Lpn) -> bool {
@@ -41,7 +41,7 @@ impl Device {
         self.account.map_missed();
         plan.map.line = victim;
         if let Some(cleaner) = miss.cleaner {
-            plan.wait(cleaner, map_write(&self.sets, cleaner), EdgeKind::MapWriteback);
+            plan.wait(cleaner, map_write(self.sets, cleaner), EdgeKind::MapWriteback);
         }
         if let Some(evicted) = miss.evicted {
             self.account.map_evicted_dirty();
@@ -68,13 +68,14 @@ impl Device {
     fn plan_hazard(&mut self, plan: &mut Plan, writer: Option<SetId>, order: bool) {
         let Some(writer) = writer else { return };
         if order {
-            plan.wait(writer, map_write(&self.sets, writer), EdgeKind::MapWriteback);
+            plan.wait(writer, map_write(self.sets, writer), EdgeKind::MapWriteback);
         } else {
             self.account.map_hazard_ignored();
         }
     }
 
     /// Enters a new set into the map cache, the index by LPN and the graph.
+    #[inline(always)]
     pub(super) fn enlist(&mut self, set: SetId, plan: &Plan) {
         let (lpn, changes) = (self.sets[set].lpn(), self.sets[set].changes());
         if self.account.is_checked() {
@@ -84,9 +85,6 @@ impl Device {
             if changes && plan.lookup.is_some() {
                 self.account.entry_changed(lpn);
             }
-        }
-        if changes && self.account.follows_contents() {
-            self.teller().tell_change(set);
         }
         if let Some(lookup) = plan.lookup {
             let fetch = if plan.fetches { Some(set) } else { plan.shared_fetch };

@@ -4,9 +4,9 @@
 //! its unit there as soon as a line is free, in the order of slots; answered from the buffer it is
 //! over then, else its own program follows.
 
-use super::Device;
+use super::Translation;
 use crate::ahead::Ahead;
-use crate::buffer::{Found, barrier_stage, latest_unput};
+use crate::buffer::{Found, latest_unput};
 use crate::config::PartialWrite;
 use crate::ftl::Plan;
 use crate::handle::{RequestId, SetId};
@@ -15,28 +15,18 @@ use flashyard_core::graph::EdgeKind;
 use flashyard_core::request::RequestOp;
 use flashyard_core::units::Lpn;
 
-impl Device {
+impl Translation<'_> {
     /// Whether a page access needs its map entry before it can be translated: not where the buffer
     /// alone serves it, whose flush looks it up.
     pub(super) fn needs_entry(&self, handle: RequestId, op: RequestOp, lpn: Lpn) -> bool {
-        self.ftl.has_cache()
-            && (self.buffer.is_none()
-                || match op {
-                    RequestOp::Read => {
-                        matches!(
-                            self.find_read(handle, lpn),
-                            Found::Line(_, false) | Found::Nothing
-                        )
-                    }
-                    RequestOp::Write => self.settings.is_durable(self.host[handle].request().flags),
-                    RequestOp::Trim | RequestOp::Flush => true,
-                })
-    }
-
-    /// Whether a live change must be over, or put, before a write with a preflush begins.
-    pub(super) fn barrier_waits(&self) -> bool {
-        let keeps = self.settings.keeps_writes();
-        self.sets.changes().any(|change| barrier_stage(&self.sets, change, keeps).is_some())
+        self.buffer.is_none()
+            || match op {
+                RequestOp::Read => {
+                    matches!(self.find_read(handle, lpn), Found::Line(_, false) | Found::Nothing)
+                }
+                RequestOp::Write => self.settings.is_durable(self.host[handle].request().flags),
+                RequestOp::Trim | RequestOp::Flush => true,
+            }
     }
 
     /// The commands of a read or write of a page where there is a buffer.
@@ -51,7 +41,7 @@ impl Device {
             return self.plan_buffered_read(plan, handle, lpn);
         }
         if self.ftl.has_cache()
-            && let Some(write) = latest_unput(&self.sets, lpn)
+            && let Some(write) = latest_unput(self.sets, lpn)
         {
             // It may have map commands to do first.
             plan.wait(write, self.sets.stage_index(write, Stage::Buffer), EdgeKind::Order);
@@ -70,7 +60,7 @@ impl Device {
     /// line.
     fn plan_buffered_read(&mut self, plan: &mut Plan, handle: RequestId, lpn: Lpn) {
         let plane = self.ftl.plane_of_lpn(lpn);
-        if self.reads_ahead
+        if self.settings.keys.buffer.reads_ahead()
             && let Some(ahead) = self.lines_of_reads().find(handle, lpn)
         {
             if let Ahead::Coming(Wait { source, stage, kind }) = ahead {
@@ -99,7 +89,7 @@ impl Device {
             }
             Found::Line(line, enough) => (line, enough),
         };
-        let found = self.write_buffer_mut().read(line);
+        let found = self.buffer_mut().read(line);
         let (version, of_flash) = (found.version, found.is_of_flash());
         // What was never written needs no array.
         let whole = enough || self.ftl.locate(lpn).is_none();
@@ -119,7 +109,7 @@ impl Device {
     /// What the buffer has for a read, or is about to get.
     fn find_read(&self, handle: RequestId, lpn: Lpn) -> Found {
         let wanted = self.settings.covered(self.host[handle].request(), lpn);
-        self.write_buffer().find(lpn, &wanted, &self.sets)
+        self.buffer().find(lpn, &wanted, self.sets)
     }
 
     /// Whether a write that is about to be put has all that a read wants. What the line of its unit

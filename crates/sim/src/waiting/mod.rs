@@ -1,17 +1,89 @@
-//! Commands that wait for dies: placement in queues, and which one a die takes next.
+//! Commands that wait for dies: placement in queues, which one a die takes next, which others the
+//! same operation serves, and how long its phases take.
+//!
+//! It holds nothing. The device lends it the queues, and what tells when a command may go: the
+//! sets, the dies, the map, the requests, and lists that are kept from use to use ([`Delays`]).
 
 #![expect(
     clippy::inline_always,
     reason = "a step of each command; a call costs as much as it does"
 )]
 
-use super::Device;
-use crate::config::ReadAllocate;
+pub(crate) mod bind;
+mod delays;
+mod gather;
+mod operation;
+
+use crate::account::Account;
+use crate::config::{ReadAllocate, Settings};
+use crate::flash::Flash;
+use crate::ftl::Ftl;
 use crate::handle::{RequestId, SetId};
-use crate::sets::{Mode, Place, Stage};
+use crate::host::Host;
+use crate::ledger::{Ledger, Teller};
+use crate::queues::Queues;
+use crate::sets::{Mode, Place, Sets, Stage};
 use flashyard_core::command::{Op, Purpose, StreamId};
 use flashyard_core::policy::{CommandPolicy, CommandView, Placement, RequestView};
 use flashyard_core::units::{DieId, PlaneId, Span, Time};
+
+/// What is lent for commands that wait.
+pub(crate) struct Waiting<'a> {
+    pub(crate) now: Time,
+    pub(crate) settings: &'a Settings,
+    pub(crate) sets: &'a mut Sets,
+    pub(crate) queues: &'a mut Queues,
+    pub(crate) flash: &'a mut Flash,
+    pub(crate) ftl: &'a mut Ftl,
+    pub(crate) host: &'a mut Host,
+    pub(crate) account: &'a mut Account,
+    pub(crate) delays: &'a mut Delays,
+}
+
+/// What new sets wait for, while it is found.
+#[derive(Clone, Default)]
+pub(crate) struct Delays {
+    /// A request that is translated in parts, whose first sets wait for dies when its FOT grows.
+    request: Option<RequestId>,
+    /// Its sets that wait for dies. Some may have gone on, and none is missing.
+    queued: Vec<SetId>,
+    /// The flash operation time of the request that is being translated, by die.
+    fot_by_die: Vec<Span>,
+    /// Sets that have inherited a rank; empty between uses.
+    changed: Vec<SetId>,
+}
+
+impl Delays {
+    /// Nothing is known yet of what waits for so many dies.
+    pub(crate) fn new(dies: u32) -> Self {
+        Self { fot_by_die: vec![Span::ZERO; dies as usize], ..Self::default() }
+    }
+
+    /// The translation of a request begins.
+    pub(crate) fn begin(&mut self) {
+        self.fot_by_die.fill(Span::ZERO);
+    }
+
+    /// Makes room for so many sets.
+    pub(crate) fn grow(&mut self, sets: usize) {
+        self.queued.reserve(sets - self.queued.len());
+        self.changed.reserve(sets);
+    }
+
+    /// A command of a request waits for a die. Where the list is full of sets that have gone on, it
+    /// is given up, and made anew when it is asked for.
+    #[inline]
+    pub(crate) fn note_queued(&mut self, request: RequestId, set: SetId) {
+        if self.request != Some(request) {
+            return;
+        }
+        if self.queued.len() < self.queued.capacity() {
+            self.queued.push(set);
+        } else {
+            self.request = None;
+        }
+    }
+}
 
 /// The stream of a command of a set that works for `stream`.
 #[inline(always)]
@@ -24,9 +96,10 @@ const fn stream_for(stream: StreamId, purpose: Purpose) -> StreamId {
     }
 }
 
-impl Device {
+impl Waiting<'_> {
     /// Puts the current command of a set into the queue of its die.
-    pub(super) fn enqueue(&mut self, set: SetId) {
+    #[inline(always)]
+    pub(crate) fn enqueue(&mut self, set: SetId) {
         self.need_slot(set);
         let now = self.now;
         self.ledger().enter(set, Mode::Queued);
@@ -35,16 +108,16 @@ impl Device {
         let (placement, in_gc_queue) = self.placement(set, die, now);
         self.insert(set, die, &placement, in_gc_queue, false);
         if let Some(request) = self.sets[set].request() {
-            self.split.note_queued(request, set);
+            self.delays.note_queued(request, set);
         }
         if self.flash.has_requests() {
-            self.command_arrives(set, die);
+            self.lend().command_arrives(set, die);
         }
     }
 
     /// Adds a command to a queue of its die.
     #[inline(always)]
-    pub(super) fn insert(
+    pub(crate) fn insert(
         &mut self,
         set: SetId,
         die: DieId,
@@ -53,11 +126,11 @@ impl Device {
         moved: bool,
     ) {
         if self.queues.has_state() && !moved {
-            self.policy_sees_arrival(set, die);
+            self.lend().policy_sees_arrival(set, die);
         }
         let of_read = self.sets[set].request().is_some_and(|request| self.host[request].is_read());
         self.queues.insert(die, set, placement, in_gc_queue, of_read);
-        if self.gathers {
+        if self.queues.gathers() {
             self.queues.list(set, self.sets.plane(set), self.sets.stage(set));
         }
         self.sets.place(set, placement, in_gc_queue);
@@ -65,7 +138,9 @@ impl Device {
             self.queues.stir(die);
         }
         if self.account.is_observed() {
-            self.teller().tell_queued(set, moved);
+            let Self { now, sets, flash, account, queues, ftl, .. } = self;
+            let ledger = Ledger { now: *now, sets, flash, account };
+            Teller { ledger, queues, ftl }.tell_queued(set, moved);
         }
     }
 
@@ -136,7 +211,7 @@ impl Device {
 
     /// Moves a waiting command whose placement has changed. It keeps the earlier one of its
     /// deadline and what the new queue would have given it when it was first inserted.
-    pub(super) fn replace_in_queue(&mut self, set: SetId) {
+    pub(crate) fn replace_in_queue(&mut self, set: SetId) {
         if self.sets[set].mode() != Mode::Queued {
             return;
         }
@@ -155,28 +230,28 @@ impl Device {
         self.insert(set, die, &placement, in_gc_queue, true);
     }
 
-    pub(super) fn take_from_queue(&mut self, set: SetId) -> Option<Time> {
+    pub(crate) fn take_from_queue(&mut self, set: SetId) -> Option<Time> {
         self.leave_queue(set, self.sets.die(set))
     }
 
     /// Takes the current command of a set, which waits for this die, out of its queue.
     #[inline(always)]
-    pub(super) fn leave_queue(&mut self, set: SetId, die: DieId) -> Option<Time> {
-        if self.gathers {
+    pub(crate) fn leave_queue(&mut self, set: SetId, die: DieId) -> Option<Time> {
+        if self.queues.gathers() {
             self.queues.unlist(set, self.sets.plane(set), self.sets.stage(set));
         }
         self.queues.remove(die, set, self.sets[set].in_gc_queue())
     }
 
     /// Whether the current command of a set reads, and waits in a queue of requests.
-    pub(super) fn is_read_of_request(&self, set: SetId) -> bool {
+    pub(crate) fn is_read_of_request(&self, set: SetId) -> bool {
         !self.sets[set].in_gc_queue() && self.sets.stage(set).op() == Op::Read
     }
 
     /// A die may be able to take a command, or to make way for a read; not while its array reads,
     /// nor where nothing waits for it.
     #[inline]
-    pub(super) fn stir(&mut self, die: DieId) {
+    pub(crate) fn stir(&mut self, die: DieId) {
         if self.may_turn(die) && !self.is_unwanted(die) {
             self.queues.stir(die);
         }
@@ -191,7 +266,7 @@ impl Device {
     /// Whether no command waits for a die, no operation of it is suspended, and no loop of bus
     /// requests asks it.
     #[inline]
-    pub(super) fn is_unwanted(&self, die: DieId) -> bool {
+    pub(crate) fn is_unwanted(&self, die: DieId) -> bool {
         self.queues.is_empty(die)
             && !self.flash.has_requests()
             && !self.flash.operation(die, Place::Suspended).serves()
@@ -199,10 +274,10 @@ impl Device {
 
     /// The command that a die takes next.
     #[inline(always)]
-    pub(super) fn next_command(&mut self, die: DieId) -> Option<SetId> {
+    pub(crate) fn next_command(&mut self, die: DieId) -> Option<SetId> {
         let (host, gc) = self.queues.first(die, self.now);
         let queues = &self.queues;
-        self.ftl.next_command(die, (host, gc), &self.sets, |command, urgent| {
+        self.ftl.next_command(die, (host, gc), self.sets, |command, urgent| {
             let first = self.sets[command].queue() < queues.policy().queues_before_urgent_gc();
             !first && (urgent || (queues.ranks_streams() && queues.gc_is_before(command)))
         })
@@ -210,7 +285,7 @@ impl Device {
 
     /// A command waits for another plane: the data of a read has moved there, or a write found its
     /// own plane full.
-    pub(super) fn follow(&mut self, set: SetId, plane: PlaneId) {
+    pub(crate) fn follow(&mut self, set: SetId, plane: PlaneId) {
         self.take_from_queue(set);
         self.ledger().close_and_rest(set);
         self.sets.move_to(set, plane);
@@ -234,8 +309,8 @@ impl Device {
 
     /// How many codewords of its mapping unit a command moves: of a host read whose unit does not
     /// go into the write buffer those that it asks for, of anything else all of them.
-    #[inline]
-    pub(super) fn codewords(&self, set: SetId) -> u32 {
+    #[inline(always)]
+    pub(crate) fn codewords(&self, set: SetId) -> u32 {
         let of_unit = self.flash.codewords();
         let whole = of_unit == 1
             || self.sets.stage(set) != Stage::Read
@@ -244,6 +319,7 @@ impl Device {
     }
 
     /// How many of the codewords of its mapping unit a host read asks for, at least one.
+    #[inline(always)]
     fn codewords_asked(&self, set: SetId, of_unit: u32) -> u32 {
         let state = &self.sets[set];
         let asked = self.settings.covered(self.host[state.owner()].request(), state.lpn());
@@ -253,15 +329,15 @@ impl Device {
     }
 
     /// A set of a request takes a slot, if it has none.
-    #[inline]
-    pub(super) fn need_slot(&mut self, set: SetId) {
+    #[inline(always)]
+    pub(crate) fn need_slot(&mut self, set: SetId) {
         if !self.sets[set].has_slot() && self.sets[set].request().is_some() {
             self.take_slot(set);
         }
     }
 
-    #[inline]
-    pub(super) fn take_slot(&mut self, set: SetId) {
+    #[inline(always)]
+    pub(crate) fn take_slot(&mut self, set: SetId) {
         self.sets.take_slot(set);
         let (now, request) = (self.now, self.sets[set].owner());
         self.host[request].has_slot(now);
@@ -269,7 +345,7 @@ impl Device {
 
     /// A die begins a command: limits of what waits for dies, and a policy with a state, are told.
     /// `leads` is whether the die begins an operation for it.
-    pub(super) fn leaves_for_die(&mut self, set: SetId, leads: bool) {
+    pub(crate) fn leaves_for_die(&mut self, set: SetId, leads: bool) {
         if self.host.limits_dies() {
             let state = &self.sets[set];
             let ends = |_: &RequestId| self.sets.stage(set).ends_access();
@@ -283,16 +359,29 @@ impl Device {
     }
 
     /// A waiting read finds its data on another plane of its die. It keeps its place in the queue.
-    #[cold]
-    pub(super) fn shift(&mut self, set: SetId, plane: PlaneId) {
+    #[inline(always)]
+    fn shift(&mut self, set: SetId, plane: PlaneId) {
         let (old, stage) = (self.sets.plane(set), self.sets.stage(set));
         if old == plane {
             return;
         }
-        if self.gathers {
+        if self.queues.gathers() {
             self.queues.unlist(set, old, stage);
             self.queues.list(set, plane, stage);
         }
         self.sets.move_to(set, plane);
+    }
+
+    /// The same, for steps that few commands take: only these have it in memory.
+    #[inline]
+    fn lend(&mut self) -> Waiting<'_> {
+        let Self { now, settings, sets, queues, flash, ftl, host, account, delays } = self;
+        Waiting { now: *now, settings, sets, queues, flash, ftl, host, account, delays }
+    }
+
+    /// What is lent to the ledger.
+    #[inline]
+    fn ledger(&mut self) -> Ledger<'_> {
+        Ledger { now: self.now, sets: self.sets, flash: self.flash, account: self.account }
     }
 }

@@ -5,7 +5,7 @@
 //! rest empty; an operation over several planes takes one page or block of each. The command that
 //! the policy picks leads; the others of its kind on its die ride along, oldest first.
 
-use super::Device;
+use super::Waiting;
 use super::bind::Bound;
 use crate::config::MultiPlane;
 use crate::ftl::page_map::Owner;
@@ -19,43 +19,30 @@ use flashyard_core::units::{DieId, Lpn, PlaneId, Ppn};
 /// than a die has registers to hold.
 const LOOKS: u32 = 8;
 
-impl Device {
-    /// Lets waiting commands ride along with `leader`, whose unit is `ppn`.
-    pub(super) fn gather(&mut self, leader: SetId, die: DieId, ppn: Option<Ppn>) {
-        let stage = self.sets.stage(leader);
-        if stage.op() == Op::Read && self.queues.is_empty(die) {
-            return;
-        }
-        let own = self.sets.plane(leader);
-        let geometry = self.settings.geometry;
-        let mut last = leader;
-        self.fill_page(leader, own, ppn, &mut last);
-        if self.settings.keys.nand.multi_plane == MultiPlane::None {
-            return;
-        }
-        let first = geometry.first_plane(die).get();
-        if geometry.joined > 1 && stage.op() == Op::Read {
-            return self.gather_joined(own, die, ppn, &mut last);
-        }
-        for plane in (first..first + geometry.planes).map(PlaneId::new).filter(|p| *p != own) {
-            let set = self.queues.oldest(plane, stage);
-            let Some(set) = set else { continue };
-            if self.ftl.is_held_back(set, &self.sets)
-                || !self.fits_beside(set, plane, ppn)
-                || (self.flash.limits_power() && !self.flash.has_power_for_plane(die, stage.op()))
-            {
-                continue;
-            }
-            let Bound::Page(page) = self.bind(set, die) else { continue };
-            self.flash.take_power_for_plane(die, stage.op());
-            self.take_from_queue(set);
-            self.ride(set, page, true, &mut last);
-            self.fill_page(set, plane, page, &mut last);
-        }
+impl Waiting<'_> {
+    /// A command of another plane rides along with the page that it is bound to, and whatever else
+    /// that page serves.
+    pub(crate) fn join(
+        &mut self,
+        set: SetId,
+        (die, plane): (DieId, PlaneId),
+        page: Option<Ppn>,
+        last: &mut SetId,
+    ) {
+        self.flash.take_power_for_plane(die, self.sets.stage(set).op());
+        self.take_from_queue(set);
+        self.ride(set, page, true, last);
+        self.fill_page(set, plane, page, last);
     }
 
     /// Lets reads of other joined planes ride along: of each the first that fits of the oldest.
-    fn gather_joined(&mut self, own: PlaneId, die: DieId, ppn: Option<Ppn>, last: &mut SetId) {
+    pub(crate) fn gather_joined(
+        &mut self,
+        own: PlaneId,
+        die: DieId,
+        ppn: Option<Ppn>,
+        last: &mut SetId,
+    ) {
         let geometry = self.settings.geometry;
         let Some((first, page)) = ppn.map(|ppn| geometry.joined_page(ppn)) else { return };
         let stage = self.sets.stage(*last);
@@ -70,25 +57,35 @@ impl Device {
             let Some((plane, _)) = place.filter(|(_, at)| any || *at == page) else { continue };
             let has_power =
                 !self.flash.limits_power() || self.flash.has_power_for_plane(die, Op::Read);
-            if taken >> plane & 1 == 1 || self.ftl.is_held_back(set, &self.sets) || !has_power {
+            if taken >> plane & 1 == 1 || self.ftl.is_held_back(set, self.sets) || !has_power {
                 continue;
             }
             if self.flash.has_slc() && !self.has_cells_of(set, ppn) {
                 continue;
             }
-            let Bound::Page(page) = self.bind(set, die) else { continue };
+            let Bound::Page(page) = self.bind_read(set, die) else { continue };
             taken |= 1 << plane;
-            self.flash.take_power_for_plane(die, Op::Read);
-            self.take_from_queue(set);
-            self.ride(set, page, true, last);
-            self.fill_page(set, own, page, last);
+            self.join(set, (die, own), page, last);
             // Others of its page have left the queue.
             next = self.queues.oldest(own, stage);
         }
     }
 
+    /// Whether an operation on `ppn` can serve a command of another plane too, and has the power.
+    pub(crate) fn fits_beside(
+        &self,
+        set: SetId,
+        (die, plane): (DieId, PlaneId),
+        ppn: Option<Ppn>,
+    ) -> bool {
+        let op = self.sets.stage(set).op();
+        !self.ftl.is_held_back(set, self.sets)
+            && self.fits(set, plane, ppn)
+            && (!self.flash.limits_power() || self.flash.has_power_for_plane(die, op))
+    }
+
     /// Whether the page that `set` would work on may be taken together with that of `ppn`.
-    fn fits_beside(&self, set: SetId, plane: PlaneId, ppn: Option<Ppn>) -> bool {
+    fn fits(&self, set: SetId, plane: PlaneId, ppn: Option<Ppn>) -> bool {
         let geometry = &self.settings.geometry;
         let stage = self.sets.stage(set);
         if self.flash.has_slc() && !self.has_cells_of(set, ppn) {
@@ -101,7 +98,7 @@ impl Device {
         let page = match stage.op() {
             // So it is with layers: they are refused where planes need the same page.
             Op::Program if any => return true,
-            Op::Program => self.ftl.next_page(set, &self.sets),
+            Op::Program => self.ftl.next_page(set, self.sets),
             _ => match self.read_target(set) {
                 Some(ppn) if geometry.plane_of(ppn) == plane => Some(geometry.page_in_block(ppn)),
                 Some(_) => return false,
@@ -116,7 +113,7 @@ impl Device {
     /// with all.
     fn has_cells_of(&self, set: SetId, ppn: Option<Ppn>) -> bool {
         let slc = match self.sets.stage(set).op() {
-            Op::Program => self.ftl.binds_slc(set, &self.sets),
+            Op::Program => self.ftl.binds_slc(set, self.sets),
             Op::Read => self.ftl.is_slc(self.read_target(set)),
             Op::Erase => self.ftl.is_slc(self.sets[set].ppn()),
         };
@@ -124,19 +121,29 @@ impl Device {
     }
 
     /// The page of `head` serves whatever else it can.
-    fn fill_page(&mut self, head: SetId, plane: PlaneId, ppn: Option<Ppn>, last: &mut SetId) {
+    #[inline(always)]
+    pub(crate) fn fill_page(
+        &mut self,
+        head: SetId,
+        plane: PlaneId,
+        ppn: Option<Ppn>,
+        last: &mut SetId,
+    ) {
         match self.sets.stage(head) {
             Stage::Read => self.read_neighbours(head, ppn, last),
             Stage::CopyRead | Stage::FoldRead | Stage::AheadRead => {
-                self.copy_neighbours(head, plane, ppn, last);
+                self.lend().copy_neighbours(head, plane, ppn, last);
             }
-            stage if stage.op() == Op::Program => self.fill_program(head, plane, stage, last),
+            stage if stage.op() == Op::Program => {
+                self.lend().fill_program(head, plane, stage, last);
+            }
             _ => {}
         }
     }
 
     /// Waiting host reads of other units of the page. Units that were never written are read where
     /// striping puts them: those of a run that fills a page are read together.
+    #[inline(always)]
     fn read_neighbours(&mut self, head: SetId, ppn: Option<Ppn>, last: &mut SetId) {
         let (units, die) = (self.settings.geometry.units_per_page, self.sets.die(head));
         let place = ppn.map_or(self.sets[head].lpn().get(), Ppn::get);
@@ -153,22 +160,10 @@ impl Device {
                 }
                 (lpn, None)
             };
-            if let Some(set) = self.queued_read(lpn, die) {
-                self.take_from_queue(set);
-                self.ride(set, unit, false, last);
-                let more = self.codewords(set);
-                self.sets.add_codewords(head, more);
+            if let Some(set) = self.sets.queued_read(lpn, die) {
+                self.lend().share_page(head, set, unit, last);
             }
         }
-    }
-
-    /// A read of a unit that waits for a die.
-    fn queued_read(&self, lpn: Lpn, die: DieId) -> Option<SetId> {
-        self.sets.reads_of(lpn).find(|&set| {
-            self.sets[set].mode() == Mode::Queued
-                && self.sets.stage(set) == Stage::Read
-                && self.sets.die(set) == die
-        })
     }
 
     /// Waiting copies of other units of the page, or others that are to be read ahead.
@@ -180,23 +175,28 @@ impl Device {
             at = self.queues.newer(set);
             let Some(source) = self.read_target(set) else { continue };
             if source.get() / self.settings.geometry.units_per_page == page {
-                self.take_from_queue(set);
-                self.ride(set, Some(source), false, last);
-                let more = self.codewords(set);
-                self.sets.add_codewords(head, more);
+                self.share_page(head, set, Some(source), last);
             }
         }
+    }
+
+    /// A read of another unit of the page of `head` rides along.
+    fn share_page(&mut self, head: SetId, set: SetId, unit: Option<Ppn>, last: &mut SetId) {
+        self.take_from_queue(set);
+        self.ride(set, unit, false, last);
+        let more = self.codewords(set);
+        self.sets.add_codewords(head, more);
     }
 
     /// Waiting programs of the same frontier, up to a program unit; the rest stays empty.
     fn fill_program(&mut self, head: SetId, plane: PlaneId, stage: Stage, last: &mut SetId) {
         let most = self.ftl.program_units(self.sets[head].ppn());
-        let frontier = self.ftl.frontier_of_bound(head, &self.sets);
+        let frontier = self.ftl.frontier_of_bound(head, self.sets);
         let mut taken = 1;
         let mut at = self.queues.oldest(plane, stage);
         while let Some(set) = at.filter(|_| taken < most) {
             at = self.queues.newer(set);
-            if self.ftl.fills((set, frontier), head, &self.sets) {
+            if self.ftl.fills((set, frontier), head, self.sets) {
                 let ppn = self.ftl.take_beside(plane, frontier);
                 self.take_from_queue(set);
                 self.ride(set, Some(ppn), false, last);
@@ -209,26 +209,19 @@ impl Device {
         self.ftl.pad(plane, frontier, taken);
     }
 
+    /// A command rides along: the first of its page, or one more unit of it.
     fn ride(&mut self, set: SetId, ppn: Option<Ppn>, heads_page: bool, last: &mut SetId) {
-        if !self.short_road {
-            self.leaves_for_die(set, false);
-        }
-        self.board(set, ppn, heads_page);
-        self.sets.ride(*last, set);
-        *last = set;
-    }
-
-    /// One more set's command is on the die: the first of its page, or one more unit of it.
-    #[inline]
-    fn board(&mut self, set: SetId, ppn: Option<Ppn>, heads_page: bool) {
+        self.leaves_for_die(set, false);
         self.ledger().enter(set, Mode::Running);
         self.board_as(self.sets.stage(set), set, ppn, heads_page);
+        self.sets.ride(*last, set);
+        *last = set;
     }
 
     /// A command of this kind is on the die; its account has been told.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "compiled for a kind that is known")]
-    pub(super) fn board_as(
+    pub(crate) fn board_as(
         &mut self,
         stage: Stage,
         set: SetId,

@@ -1,43 +1,33 @@
 //! Commands that read or write a unit on flash, and what they wait for.
 
-use super::Device;
+use super::Translation;
 use crate::config::{DataOrder, PartialWrite, UnmappedRead};
-use crate::ftl::{Plan, Wrote};
+use crate::ftl::{Lent, Plan, Wrote};
 use crate::handle::{RequestId, SetId};
-use crate::sets::{Sets, Stage};
+use crate::sets::Stage;
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::request::RequestOp;
-use flashyard_core::units::{Lpn, PlaneId};
+use flashyard_core::units::Lpn;
 
-impl Device {
+impl Translation<'_> {
+    /// Plans the read of a unit: nothing of one that was never written and needs no array.
     pub(super) fn plan_read(&mut self, plan: &mut Plan, lpn: Lpn) {
         let earlier = self.sets.live_change_of(lpn, u64::MAX);
-        if let Some((stage, plane)) = self.flash_read(lpn, |_| earlier.is_some()) {
-            self.host.commands_read(self.now);
-            self.plan_order(plan, earlier);
-            plan.push(stage, plane);
-        }
-    }
-
-    /// The command that reads a unit; none of one that was never written and needs no array, unless
-    /// it `changes` before.
-    #[inline]
-    fn flash_read(
-        &mut self,
-        lpn: Lpn,
-        changes: impl FnOnce(&Sets) -> bool,
-    ) -> Option<(Stage, PlaneId)> {
         self.account.table_looked_up();
         let place = self.ftl.locate(lpn);
-        if self.ftl.is_unmapped(place) && !changes(&self.sets) {
+        if self.ftl.is_unmapped(place) && earlier.is_none() {
             self.account.unmapped_read();
             if self.settings.keys.nand.unmapped_read == UnmappedRead::Zero {
-                return None;
+                return;
             }
         }
-        Some((Stage::Read, self.ftl.plane_of_data(lpn, place)))
+        self.host.commands_read(self.now);
+        self.plan_order(plan, earlier);
+        plan.push(Stage::Read, self.ftl.plane_of_data(lpn, place));
     }
 
+    /// Plans the program of a page of a request, and the read of what it leaves of its unit.
+    #[inline(always)]
     pub(super) fn plan_write(&mut self, plan: &mut Plan, handle: RequestId, lpn: Lpn) {
         self.account.table_looked_up();
         let request = *self.host[handle].request();
@@ -62,7 +52,7 @@ impl Device {
         }
         self.plan_order(plan, earlier);
         if self.ftl.write_translated(plan, lpn, Wrote::Identified(request.place())) {
-            self.plan_layered(plan, handle, lpn);
+            self.lend().plan_layered(plan, handle, lpn);
         }
     }
 
@@ -74,8 +64,11 @@ impl Device {
         let follow = writes && !self.host.policy().by_pages();
         let left = if follow { pending.pages() - 1 - pending.translated() } else { 0 };
         let run = (if writes { pending.pages() } else { 1 }, left);
-        let charge = self.charge_of(Some(handle));
-        self.let_ftl(|ftl, lent| ftl.plan_write(plan, lpn, run, charge, lent));
+        let charge = self.host.charge_of(Some(handle));
+        let (scheme, base) = self.ftl.parts();
+        // The phase goes on: this request has no answer yet.
+        let mut lent = Lent { now: self.now, ended: false, base, sets: self.sets, todo: self.todo };
+        scheme.plan_write(plan, lpn, run, charge, &mut lent);
     }
 
     /// With `queue.data_order = "lpn"` the next command waits for the earlier unfinished change.

@@ -1,0 +1,51 @@
+//! The page of a read that is about to start.
+
+use super::Waiting;
+use crate::handle::SetId;
+use crate::sets::Stage;
+use flashyard_core::units::{DieId, PlaneId, Ppn};
+
+/// What a command that is about to start gets.
+pub(crate) enum Bound {
+    /// The page that it works on; none for a read of a never-written page.
+    Page(Option<Ppn>),
+    /// No page: the plane has no room for a program.
+    NoRoom,
+    /// No page: the run has failed.
+    Refused,
+    /// The data has moved to this plane of another die.
+    Elsewhere(PlaneId),
+}
+
+impl Waiting<'_> {
+    /// Binds the page of a read that is about to start on a die.
+    #[inline(always)]
+    pub(crate) fn bind_read(&mut self, set: SetId, die: DieId) -> Bound {
+        // A read without translation names its page.
+        let named = || self.ftl.unit_named(self.sets[set].lpn());
+        let target = self.read_target(set).or_else(named);
+        match self.ftl.plane_now(target) {
+            Some(plane) if self.settings.geometry.die_of_plane(plane) != die => {
+                Bound::Elsewhere(plane)
+            }
+            Some(plane) if !self.ftl.is_dynamic() => {
+                self.shift(set, plane);
+                Bound::Page(target)
+            }
+            _ => Bound::Page(target),
+        }
+    }
+
+    /// The unit that a read would find now.
+    #[inline(always)]
+    pub(super) fn read_target(&self, set: SetId) -> Option<Ppn> {
+        let state = &self.sets[set];
+        match self.sets.stage(set) {
+            Stage::Read | Stage::OldRead | Stage::AheadRead => self.ftl.locate(state.lpn()),
+            Stage::EvictRead | Stage::RewriteRead => self.ftl.locate_map(state.map_page()),
+            Stage::Fetch => self.ftl.locate_entry(state.lpn()),
+            Stage::CopyRead | Stage::MergeRead | Stage::FoldRead => state.source(),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The phases of an operation that has just been put together, and what the checker sees of it.
+
+use super::Waiting;
+use crate::flash::Request;
+use crate::handle::SetId;
+use crate::sets::{Place, Stage};
+use flashyard_core::command::Op;
+use flashyard_core::units::{DieId, Span};
+
+impl Waiting<'_> {
+    /// Plans the phases of the operation of `leader` that has just been put together.
+    #[inline(always)]
+    pub(crate) fn plan_operation(&mut self, leader: SetId, die: DieId, stage: Stage) {
+        let state = &self.sets[leader];
+        let (rider, ppn, page_codewords) = (state.rider(), state.ppn(), state.page_codewords());
+        if rider.is_some() || self.flash.varies() || self.flash.has_requests() {
+            return self.lend().plan_together(leader, die, stage);
+        }
+        let array = self.flash.array_time(stage.op(), ppn, false);
+        let data_ns = self.flash.channel_ns(stage, page_codewords, false);
+        let channel_ns = self.flash.plan(die, array, data_ns, self.now);
+        self.sets.track_mut(leader).takes_channel(channel_ns);
+    }
+
+    /// The same where the operation serves several sets, or its time is not that of its page.
+    #[inline(never)]
+    fn plan_together(&mut self, leader: SetId, die: DieId, stage: Stage) {
+        if self.flash.has_requests() {
+            return self.plan_requests(leader, die, stage);
+        }
+        let (op, slc) = (stage.op(), self.flash.operation(die, Place::Array).slc());
+        let (mut array, mut data_ns) = (Span::ZERO, 0);
+        for set in self.sets.riders(Some(leader)) {
+            let state = &self.sets[set];
+            if state.page_codewords() > 0 {
+                array = array.max(self.flash.array_time(op, state.ppn(), slc));
+                data_ns += self.flash.channel_ns(stage, state.page_codewords(), slc);
+            }
+        }
+        if self.flash.reads_vary() {
+            array = self.array_time(leader, die, stage, array);
+        }
+        let channel_ns = self.flash.plan(die, array, data_ns, self.now);
+        self.sets.take_channel(leader, channel_ns);
+    }
+
+    /// The same where bus requests are sent.
+    #[cold]
+    fn plan_requests(&mut self, leader: SetId, die: DieId, stage: Stage) {
+        let (op, slc) = (stage.op(), self.flash.operation(die, Place::Array).slc());
+        let (mut array, mut planes, mut bytes) = (Span::ZERO, 0, 0);
+        for set in self.sets.riders(Some(leader)) {
+            let state = &self.sets[set];
+            if state.page_codewords() > 0 {
+                array = array.max(self.flash.array_time(op, state.ppn(), slc));
+                bytes += self.flash.channel_bytes(stage, state.page_codewords(), slc);
+                planes += 1;
+            }
+        }
+        let array = self.array_time(leader, die, stage, array);
+        let geometry = &self.settings.geometry;
+        let one_shot = op == Op::Program && !slc;
+        let pages = planes * if one_shot { geometry.program_pages } else { 1 };
+        let state = &self.sets[leader];
+        let stream = state.request().map_or(0, |request| self.host[request].request().stream);
+        let (block, page) = state.ppn().map_or((0, 0), |ppn| {
+            let block = geometry.block_of(ppn).get() % geometry.blocks_per_plane;
+            (block, geometry.page_in_block(ppn))
+        });
+        let (page_bytes, since) = (bytes.div_ceil(pages), state.enqueued());
+        let request = Request { stream, since, block, page, pages, planes, page_bytes };
+        let channel_ns = self.flash.plan_requests(die, array, &request, self.now);
+        self.sets.take_channel(leader, channel_ns);
+    }
+
+    /// The typical time in the array of the operation of `leader`, which takes `of_pages` if it
+    /// needs whole pages: a read takes as long as the slowest of its pages, and a page of which few
+    /// bytes are needed takes less. Draws how often the pages of a read are sensed again.
+    #[cold]
+    fn array_time(&mut self, leader: SetId, die: DieId, stage: Stage, of_pages: Span) -> Span {
+        if stage.op() != Op::Read {
+            return of_pages;
+        }
+        let mut slowest = Span::ZERO;
+        for set in self.sets.riders(Some(leader)) {
+            let state = &self.sets[set];
+            let (ppn, codewords, read) = (state.ppn(), state.page_codewords(), state.origin());
+            if codewords > 0 {
+                let block = ppn.map(|ppn| self.settings.geometry.block_of(ppn));
+                let erases = block.map_or(0, |block| self.ftl.blocks().erases_of(block));
+                let read = read.filter(|_| stage == Stage::Read);
+                let kind = (stage, read.map(|read| (read.order, read.page)));
+                slowest = slowest.max(self.flash.sense(die, kind, ppn, codewords, erases));
+            }
+        }
+        slowest
+    }
+
+    /// Shows the checker every page of an operation.
+    pub(crate) fn check_pages(&mut self, leader: SetId) {
+        let slc = self.flash.operation(self.sets.die(leader), Place::Array).slc();
+        for set in self.sets.riders(Some(leader)) {
+            let (state, stage) = (&self.sets[set], self.sets.stage(set));
+            let read = state.origin().filter(|_| stage == Stage::Read);
+            let read = read.map(|read| (state.lpn(), (read.order, read.page)));
+            let work = (stage.op(), slc);
+            self.account.touched(self.sets.plane(set), work, state.ppn(), read);
+            match stage {
+                Stage::OldRead => self.account.old_read(state.lpn(), self.sets.number(set)),
+                Stage::EvictRead | Stage::RewriteRead => {
+                    self.account.map_page_read(set, state.map_page());
+                }
+                Stage::Writeback | Stage::RewriteProgram => {
+                    let (page, mut entries) = (state.map_page(), Vec::new());
+                    self.ftl.covered_entries(page, set, |lpn| entries.push(lpn));
+                    self.account.map_page_begun(set, page, &entries);
+                }
+                _ => {}
+            }
+        }
+    }
+}
