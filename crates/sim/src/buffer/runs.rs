@@ -29,7 +29,12 @@ struct Run {
     reads: u64,
     /// The unit up to which the device reads ahead of it; 0 before it does.
     until: u64,
+    /// How many reads of the device had been started before its last one.
+    at: u64,
 }
+
+/// A run that has had one of so many last reads is being read. Assumed.
+const RECENT: u64 = 64;
 
 /// The runs that a device follows.
 #[derive(Clone, Debug)]
@@ -44,6 +49,8 @@ pub(super) struct Runs {
     exported: u64,
     /// The run that was read last comes last.
     list: Vec<Run>,
+    /// Reads that have been started.
+    started: u64,
     /// Units that shall be read ahead.
     pub(super) wanted: VecDeque<Range<u64>>,
 }
@@ -63,6 +70,7 @@ impl Runs {
                 page_units: u64::from(geometry.units_per_page),
                 exported: settings.exported_units.into(),
                 list: Vec::with_capacity(runs),
+                started: 0,
                 wanted: VecDeque::with_capacity(runs),
             })
         })
@@ -83,10 +91,12 @@ impl Runs {
             if self.list.len() == self.list.capacity() {
                 self.list.remove(0);
             }
-            Run { next: 0, reads: 0, until: 0 }
+            Run { next: 0, reads: 0, until: 0, at: 0 }
         };
         let (next, reads) = (run.next.max(sectors.end), run.reads + 1);
-        let mut run = Run { next, reads: reads.min(self.keys.read_ahead_after), ..run };
+        let reads = reads.min(self.keys.read_ahead_after);
+        let mut run = Run { next, reads, at: self.started, ..run };
+        self.started += 1;
         let wanted = self.wants(&run);
         run.until = wanted.end.max(run.until);
         self.list.push(run);
@@ -108,12 +118,28 @@ impl Runs {
     /// What is to be read ahead of a run in addition: whole pages, if less than that is left.
     fn wants(&self, run: &Run) -> Range<u64> {
         let (at, page) = (run.next / self.unit_sectors, self.page_units);
-        if run.reads < self.keys.read_ahead_after || run.until > at + self.low {
+        if !self.is_long(run) || run.until > at + self.low || self.is_crowded() {
             return 0..0;
         }
         let from = run.until.max(run.next.div_ceil(self.unit_sectors));
         let until = (at + self.window).next_multiple_of(page).min(self.exported);
         from..until.max(from)
+    }
+}
+
+/// How many runs are read at once.
+impl Runs {
+    /// Whether a run has as many reads as make the device read ahead of it.
+    const fn is_long(&self, run: &Run) -> bool {
+        run.reads >= self.keys.read_ahead_after
+    }
+
+    /// Whether more runs are being read, with the one that is read now, than the device reads ahead
+    /// of at once.
+    fn is_crowded(&self) -> bool {
+        let most = self.keys.read_ahead_at_once;
+        let is_read = |run: &&Run| self.is_long(run) && run.at + RECENT >= self.started;
+        most > 0 && self.list.iter().filter(is_read).count() as u64 >= most
     }
 }
 
@@ -188,6 +214,25 @@ mod tests {
         assert_eq!(read(&mut runs, end - 9..end - 8), None);
         assert_eq!(read(&mut runs, end - 8..end - 7), Some(end - 7..end));
         assert_eq!(read(&mut runs, end - 7..end), None, "nothing is left to be read");
+    }
+
+    /// Three runs take turns where two are read ahead of at once: the first two get their windows
+    /// before the third one is a run. One that is alone again gets its next one once the last reads
+    /// of the others are 64 reads ago.
+    #[test]
+    fn nothing_is_read_ahead_while_too_many_runs_are_read() {
+        let mut runs = runs(|keys| keys.read_ahead_at_once = 2);
+        let mut wanted = 0;
+        for at in 0..40 {
+            for first in [0, 1000, 2000] {
+                wanted += u64::from(read(&mut runs, first + at..first + at + 1).is_some());
+            }
+        }
+        assert_eq!(wanted, 2);
+        for at in 40..40 + RECENT - 2 {
+            assert_eq!(read(&mut runs, at..at + 1), None, "{at}");
+        }
+        assert!(read(&mut runs, 38 + RECENT..39 + RECENT).is_some());
     }
 
     /// A page is read once: the window ends with a whole one.

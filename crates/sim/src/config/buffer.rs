@@ -257,6 +257,15 @@ keys! {
                 "map.store=resident", "buffer.bytes=262144", "buffer.read_ahead_kib=64",
             ],
         },
+        /// With `read_ahead_kib`: while more runs than this have had one of the last 64 reads, the
+        /// device reads ahead of none. 0: it reads ahead of all runs that it follows.
+        read_ahead_at_once: u64 = 0 => {
+            kind: Kind::count("runs", 0, 64),
+            source: "assumed: no limit",
+            flip: "1", with: &[
+                "map.store=resident", "buffer.bytes=262144", "buffer.read_ahead_kib=64",
+            ],
+        },
         /// With `read_ahead_kib`: so many reads in a row make a run that the device reads ahead of.
         /// 1: it reads ahead of every read.
         read_ahead_after: u64 = 2 => {

@@ -234,6 +234,7 @@ fn random_case(family: Family, seed: u64) -> Option<(Settings, Vec<Request>)> {
     keys.buffer.read_ahead_kib = random.pick(&[4, 16, 64]);
     keys.buffer.read_ahead_runs = random.pick(&[1, 2, 32]);
     keys.buffer.read_ahead_after = random.pick(&[1, 2, 2, 3]);
+    keys.buffer.read_ahead_at_once = random.pick(&[0, 0, 1]);
     keys.queue.die_depth = 0;
     let mut settings = Settings::new(keys).ok()?;
     if random.below(2) == 0 {
