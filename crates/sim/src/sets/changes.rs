@@ -46,17 +46,19 @@ impl Sets {
         lpn.scattered() as usize & (self.read_index.len() - 1)
     }
 
-    /// Gives the index as many buckets as there are sets.
+    /// Gives the index as many buckets as there are sets. In each the latest set comes first, as
+    /// where sets are listed one by one.
     pub(super) fn grow_index(&mut self, count: usize) {
         for index in [&mut self.read_index, &mut self.change_index] {
             index.clear();
             index.resize(count.next_power_of_two(), None);
         }
-        for set in (0..u32::try_from(count).expect("handles have 32 bits")).map(SetId::new) {
-            if self[set].links.listed && (!self[set].changes() || self.is_latest(set)) {
-                self.push_to_bucket(set);
-            }
-        }
+        let all = (0..u32::try_from(count).expect("handles have 32 bits")).map(SetId::new);
+        let is_named = |set: SetId| !self[set].changes() || self.is_latest(set);
+        let mut named: Vec<SetId> =
+            all.filter(|&set| self[set].links.listed && is_named(set)).collect();
+        named.sort_unstable_by_key(|&set| self.number(set));
+        named.into_iter().for_each(|set| self.push_to_bucket(set));
     }
 
     /// Whether a listed change is the latest one of its LPN.

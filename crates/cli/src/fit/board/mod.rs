@@ -30,9 +30,9 @@ use std::path::Path;
 const EVALUATIONS: usize = 200;
 const REQUESTS: u64 = 4_000;
 
-/// Requests of the run of a device with a name: p99 of reads that wait at depth 64 varies by 5 %
-/// from seed to seed, with a tenth of them by 15 %.
-const OF_DEVICES: u64 = 40_000;
+/// Requests of the runs that are compared with a drive: p99 of reads that wait at depth 64 varies by
+/// 5 % from seed to seed, with a tenth of them by 15 %.
+const COMPARED: u64 = 40_000;
 
 /// Runs `flashyard board`.
 pub(super) fn board(args: &BoardArgs, own: &OwnParts) -> Result<()> {
@@ -92,7 +92,7 @@ fn devices<'a>(args: &BoardArgs, own: &OwnParts, drives: &'a [Drive]) -> Result<
         Some(name) => vec![Named::of(own, name)?],
         None => drives::named(own)?,
     };
-    let asked = args.search.asked(OF_DEVICES, EVALUATIONS);
+    let asked = args.search.asked(COMPARED, EVALUATIONS);
     let mut found = Vec::new();
     for drive in drives {
         let devices = match args.against {
@@ -119,6 +119,8 @@ fn held_out<'a>(args: &BoardArgs, own: &OwnParts, drive: &'a Drive) -> Result<Mo
     let (name, cells) = (&drive.name, &drive.cells);
     let asked = args.search.asked(REQUESTS, EVALUATIONS);
     let model = Model::new(own.clone(), DeviceFrom::Named(&args.device), &asked, cells)?;
+    let mut compared = model.clone();
+    compared.requests = args.search.asked(COMPARED, EVALUATIONS).requests;
     if cells.len() < 2 {
         return Err(wrong(&format!(
             "{}: a drive of one cell leaves none to fit to",
@@ -133,7 +135,7 @@ fn held_out<'a>(args: &BoardArgs, own: &OwnParts, drive: &'a Drive) -> Result<Mo
         let test = training.remove(held_out);
         between.push(test.is_between(&training)?);
         let (keys, point, _) = search_keys(&model, &training, &asked, &of, &stage)?;
-        figures.extend(model.figures(&[test], &keys.settings(&point))?);
+        figures.extend(compared.figures(&[test], &keys.settings(&point))?);
     }
     Ok(Modelled { drive, device: None, is_own: false, figures, between })
 }
