@@ -354,7 +354,7 @@ impl Device {
             translated += 1;
         }
         if translated > 0 && self.queues.looks_at_waits() {
-            self.rank_new(handle, translated);
+            self.waiting().rank_new(handle, translated);
         }
         translated
     }

@@ -109,8 +109,6 @@ struct Work {
     done: Vec<SetId>,
     /// Sets that have lost a wait.
     woken: Vec<SetId>,
-    /// New sets of a request.
-    added: Vec<SetId>,
     /// Bus requests under way, where there is a time series.
     transfers: Vec<(Time, Time)>,
     /// Flushes that begin together.
@@ -124,8 +122,8 @@ struct Work {
 impl Work {
     /// Makes room for so many sets.
     fn grow(&mut self, sets: usize) {
-        let Self { done, woken, added, .. } = self;
-        for list in [done, woken, added] {
+        let Self { done, woken, .. } = self;
+        for list in [done, woken] {
             list.reserve(sets);
         }
     }

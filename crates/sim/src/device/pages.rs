@@ -48,7 +48,7 @@ impl Device {
         }
         self.sets.await_slot(set);
         if self.queues.looks_at_waits() {
-            self.rank_new(handle, 1);
+            self.waiting().rank_new(handle, 1);
         }
         self.host.page_started(&access);
         true
@@ -90,17 +90,5 @@ impl Device {
         }
         self.sets.new_count();
         self.host.start(handle);
-    }
-
-    /// Counts and hands on what the last `count` sets of a request wait for; no other set has begun
-    /// to wait for a slot behind them.
-    pub(super) fn rank_new(&mut self, handle: RequestId, count: u32) {
-        let split = self.host[handle].translated() > count;
-        let mut new = std::mem::take(&mut self.work.added);
-        new.extend(self.sets.newest_slotless(count));
-        self.waiting().count_fot(handle, &new);
-        self.waiting().hand_on_ranks(&new, split.then_some(handle));
-        new.clear();
-        self.work.added = new;
     }
 }

@@ -15,6 +15,7 @@ mod access;
 mod buffered;
 mod flush;
 mod map;
+mod zones;
 
 use crate::account::Account;
 use crate::ahead::LinesOfReads;

@@ -7,6 +7,18 @@ use flashyard_core::policy::{FotSpan, SharedDelays};
 use flashyard_core::units::Span;
 
 impl Waiting<'_> {
+    /// Counts and hands on what the last `count` sets of a request wait for; no other set has begun
+    /// to wait for a slot behind them.
+    pub(crate) fn rank_new(&mut self, handle: RequestId, count: u32) {
+        let split = self.host[handle].translated() > count;
+        let mut new = std::mem::take(&mut self.delays.added);
+        new.extend(self.sets.newest_slotless(count));
+        self.count_fot(handle, &new);
+        self.hand_on_ranks(&new, split.then_some(handle));
+        new.clear();
+        self.delays.added = new;
+    }
+
     /// FOT: own commands of the new sets and the unfinished commands of others that they wait for.
     #[inline(always)]
     pub(crate) fn count_fot(&mut self, handle: RequestId, new: &[SetId]) {

@@ -51,6 +51,8 @@ pub(crate) struct Delays {
     fot_by_die: Vec<Span>,
     /// Sets that have inherited a rank; empty between uses.
     changed: Vec<SetId>,
+    /// New sets of a request; empty between uses.
+    added: Vec<SetId>,
 }
 
 impl Delays {
@@ -68,6 +70,7 @@ impl Delays {
     pub(crate) fn grow(&mut self, sets: usize) {
         self.queued.reserve(sets - self.queued.len());
         self.changed.reserve(sets);
+        self.added.reserve(sets);
     }
 
     /// A command of a request waits for a die. Where the list is full of sets that have gone on, it
