@@ -30,8 +30,8 @@ use std::path::Path;
 const EVALUATIONS: usize = 200;
 const REQUESTS: u64 = 4_000;
 
-/// Requests of the runs that are compared with a drive: p99 of reads that wait at depth 64 varies by
-/// 5 % from seed to seed, with a tenth of them by 15 %.
+/// Requests of the runs that are compared with a drive: p99 of reads that wait at depth 64 varies
+/// by 5 % from seed to seed, with a tenth of them by 15 %.
 const COMPARED: u64 = 40_000;
 
 /// Runs `flashyard board`.
