@@ -53,12 +53,21 @@ impl Sets {
             index.clear();
             index.resize(count.next_power_of_two(), None);
         }
+        for set in self.named(count) {
+            self.push_to_bucket(set);
+        }
+    }
+
+    /// The listed sets that buckets name, by number: reads, and the latest change of each LPN.
+    #[cold]
+    #[inline(never)]
+    fn named(&self, count: usize) -> Vec<SetId> {
         let all = (0..u32::try_from(count).expect("handles have 32 bits")).map(SetId::new);
         let is_named = |set: SetId| !self[set].changes() || self.is_latest(set);
         let mut named: Vec<SetId> =
             all.filter(|&set| self[set].links.listed && is_named(set)).collect();
         named.sort_unstable_by_key(|&set| self.number(set));
-        named.into_iter().for_each(|set| self.push_to_bucket(set));
+        named
     }
 
     /// Whether a listed change is the latest one of its LPN.
