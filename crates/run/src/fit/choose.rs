@@ -28,9 +28,12 @@ pub fn choose(
 ) -> Result<Chosen> {
     let (mut cells, notes) = cells::read(path)?.for_device(path, zoned);
     if cells.is_empty() {
-        let what = if zoned { "no cell that writes into zones" } else { "cells of zones alone" };
-        let fix = "the device has zones or not (ftl.scheme)";
-        return Err(wrong(&format!("{path}: it has {what}; {fix}")));
+        let why = if zoned {
+            "no cell appends or writes into zones, and the device has zones (ftl.scheme = \"zns\")"
+        } else {
+            "all cells append or write into zones, and the device has no zones"
+        };
+        return Err(wrong(&format!("{path}: {why}")));
     }
     if let Some(drive) = drive {
         let drives: Vec<String> = cells.iter().map(|cell| cell.drive.clone()).collect();
