@@ -1,6 +1,6 @@
 //! Whether a run is under a load that its device was held against a real drive on.
 
-use crate::device::held::{Held, Range};
+use crate::device::held::{Held, OF_ZONES, Range};
 use crate::experiment::{Origin, StreamPlan};
 use crate::plan::Plan;
 use flashyard_sim::report::Report;
@@ -99,8 +99,9 @@ impl Load {
         match (held.queue_depth, held.writes_per_s) {
             (Some(depths), _) => {
                 let fits = self.depth.is_some_and(|depth| inside(depth, depths));
-                let of_zones = matches!(self.pattern, "append" | "zonewrite");
-                (!several || of_zones) && self.pattern == held.pattern && fits
+                (!several || OF_ZONES.contains(&self.pattern))
+                    && self.pattern == held.pattern
+                    && fits
             }
             (None, Some((low, high))) => {
                 // A tenth for runs that are not long.

@@ -13,6 +13,7 @@ use flashyard_core::request::Request;
 use flashyard_core::units::Span;
 use flashyard_sim::config::{DeviceKeys, Problem, Section, Sections, Settings, apply_setting};
 use flashyard_sim::own::OwnParts;
+use flashyard_sim::parts::log::SchemeName;
 use flashyard_workload::random::stream_seed;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -407,6 +408,11 @@ impl Plan {
             DeviceFrom::Named(device)
         };
         Base::of(own, device, WorkloadFrom::Session)?.with(set)
+    }
+
+    /// Whether the device has zones.
+    pub fn has_zones(&self) -> bool {
+        self.sections.device.ftl.scheme == SchemeName::Zns
     }
 
     /// Takes these requests in place of those of its workload, at their own times.

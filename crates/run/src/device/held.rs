@@ -13,6 +13,9 @@ use toml_edit::InlineTable;
 pub const PATTERNS: [&str; 7] =
     ["randread", "randwrite", "read", "write", "randrw", "append", "zonewrite"];
 
+/// The patterns of devices with zones.
+pub const OF_ZONES: [&str; 2] = ["append", "zonewrite"];
+
 /// The fields of a load.
 const FIELDS: [&str; 5] = ["pattern", "block_bytes", "queue_depth", "writes_per_s", "state"];
 

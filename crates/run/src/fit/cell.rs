@@ -1,5 +1,6 @@
 //! A measured cell, and the figures that a drive and a run have of it.
 
+use crate::device::held::OF_ZONES;
 use crate::error::wrong;
 use anyhow::Result;
 use flashyard_sim::report::Report;
@@ -7,9 +8,6 @@ use flashyard_sim::report::Report;
 /// Columns along which a cell can lie between others.
 const AXES: [&str; 5] =
     ["queue_depth", "block_bytes", "rate_per_s", "writes_per_s_asked", "visible_gib"];
-
-/// Patterns of devices with zones.
-pub(super) const OF_ZONES: [&str; 2] = ["append", "zonewrite"];
 
 /// The column of the zones that a cell uses at once.
 pub(super) const ZONES: &str = "zones";

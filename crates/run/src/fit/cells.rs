@@ -7,6 +7,7 @@ pub use super::cell::{Cell, Class, Figure, What};
 
 use super::cell::ZONES;
 use super::fio;
+use crate::device::held::PATTERNS;
 use crate::error::{read_text, wrong};
 use anyhow::Result;
 use flashyard_sim::config::nearest;
@@ -183,9 +184,9 @@ fn own_class(cell: &Cell) -> Result<Class> {
         "randread" | "read" | "randrw" | "rw" => Ok(Class::Read),
         "randwrite" | "write" | "append" | "zonewrite" => Ok(Class::Write),
         other => Err(wrong(&format!(
-            "{}: pattern: \"{other}\" is none of randread, randwrite, read, write, randrw, append, \
-             zonewrite",
-            cell.place
+            "{}: pattern: \"{other}\" is none of {}",
+            cell.place,
+            PATTERNS.join(", ")
         ))),
     }
 }

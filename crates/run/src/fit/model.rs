@@ -13,7 +13,6 @@ use flashyard_sim::config::Sections;
 use flashyard_sim::config::{DeviceKeys, InitialBuffer, InitialState, MapStore};
 use flashyard_sim::observe::{Observer, RequestDone, Shared};
 use flashyard_sim::own::OwnParts;
-use flashyard_sim::parts::log::SchemeName;
 use flashyard_sim::report::Report;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -47,8 +46,8 @@ pub struct Model {
 const SMALL_READ: (u64, u64) = (40, 192);
 
 /// Bytes of a small device that reads ahead, for requests at random places: one in 130,000 follows
-/// one of 32 runs by chance. On a whole drive hardly any does; on a small device of 1 GB one in
-/// 8,000, and each makes the dies read megabytes.
+/// one of 32 runs by chance. On a whole drive hardly any does, on a device of 3 GB one in 23,000,
+/// and each makes the dies read megabytes.
 const AHEAD_BYTES: u64 = 1 << 34;
 
 /// Pages of a block of a small device for writes, tried in this order until the device has at most
@@ -206,8 +205,7 @@ impl Model {
 
     /// Whether the device has zones.
     pub fn has_zones(own: &OwnParts, device: DeviceFrom<'_>) -> Result<bool> {
-        let plan = Base::of(own.clone(), device, WorkloadFrom::Session)?.with(&[])?;
-        Ok(plan.sections.device.ftl.scheme == SchemeName::Zns)
+        Ok(Base::of(own.clone(), device, WorkloadFrom::Session)?.with(&[])?.has_zones())
     }
 
     /// The device of a cell before the fit, whole.

@@ -616,19 +616,13 @@ impl Flash {
 
     /// Suspends the operation in the array of a die, or says from when on it can be.
     pub(crate) fn suspend(&mut self, die: DieId, now: Time) -> Suspension {
+        let array = &self.dies[die.index()].array;
+        let from = array.works_from(now).unwrap_or_else(|| self.next_pulse(array, now));
         let unit = &mut self.dies[die.index()];
-        if let Some(from) = unit.array.works_from(now) {
+        if from > now {
             // While it waits for the channel the instant is not known; whoever grants it asks.
-            if from == Time::MAX || unit.array.ask_to_wake() {
-                return Suspension::No;
-            }
-            return Suspension::Later(from);
-        }
-        let between = self.next_pulse(&self.dies[die.index()].array, now);
-        let unit = &mut self.dies[die.index()];
-        if between > now {
-            let asked = unit.array.ask_to_wake();
-            return if asked { Suspension::No } else { Suspension::Later(between) };
+            let is_asked = from == Time::MAX || unit.array.ask_to_wake();
+            return if is_asked { Suspension::No } else { Suspension::Later(from) };
         }
         let (operation, ready) = (unit.array, now + self.suspend);
         unit.suspended = operation.suspended(now);

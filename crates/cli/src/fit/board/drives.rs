@@ -4,8 +4,7 @@ use crate::output::remark;
 use anyhow::Result;
 use flashyard_run::error::wrong;
 use flashyard_run::fit::cells::{self, Cell};
-use flashyard_run::fit::model::Model;
-use flashyard_run::plan::{DeviceFrom, Plan};
+use flashyard_run::plan::Plan;
 use flashyard_run::presets::DEVICES;
 use flashyard_sim::own::OwnParts;
 use std::path::{Path, PathBuf};
@@ -70,8 +69,11 @@ pub(super) struct Named {
 impl Named {
     /// The device of this name.
     pub(super) fn of(own: &OwnParts, name: &str) -> Result<Self> {
-        let zoned = Model::has_zones(own, DeviceFrom::Named(name))?;
-        Ok(Self { name: name.to_string(), zoned })
+        Ok(Self::planned(name, &Plan::of_device(own.clone(), name, &[])?))
+    }
+
+    fn planned(name: &str, plan: &Plan) -> Self {
+        Self { name: name.to_string(), zoned: plan.has_zones() }
     }
 }
 
@@ -82,7 +84,7 @@ pub(super) fn named(own: &OwnParts) -> Result<Vec<Named>> {
         if text.contains("\nheld = ") {
             let plan = Plan::of_device(own.clone(), name, &[])?;
             if !plan.description.held.is_empty() {
-                found.push(Named::of(own, name)?);
+                found.push(Named::planned(name, &plan));
             }
         }
     }
