@@ -2,7 +2,7 @@
 //!
 //! LPN and PPN count mapping units; a page holds `units_per_page` of them. Dies are numbered
 //! channel first: die `d` sits on channel `d mod channels`. Planes of a die follow one another, and
-//! so do the blocks of a plane. Static striping spreads runs of `units_per_page` logical units over
+//! so do the blocks of a plane. Static striping spreads runs of `stripe_units` logical units over
 //! the planes in one of the 24 orders of channel, way, die and plane.
 
 use crate::command::Op;
@@ -95,6 +95,8 @@ pub struct Geometry {
     /// Planes of the chips that each plane here joins: 1, or all planes of a die, which are then
     /// written as one. Consecutive pages of a block lie on one after the other.
     pub joined: u32,
+    /// Pages of a plane that static striping fills with consecutive units before the next plane's.
+    pub stripe_pages: u32,
     /// How static striping spreads logical units.
     pub order: StripeOrder,
 }
@@ -122,6 +124,12 @@ impl Geometry {
     #[inline]
     pub const fn units_per_block(&self) -> u32 {
         self.pages_per_block * self.units_per_page
+    }
+
+    /// Consecutive mapping units that static striping keeps on a plane.
+    #[inline]
+    pub const fn stripe_units(&self) -> u32 {
+        self.stripe_pages * self.units_per_page
     }
 
     /// Mapping units of a plane that one operation programs.
@@ -157,7 +165,7 @@ impl Geometry {
     /// The plane that static striping gives to a logical unit.
     #[inline]
     pub const fn plane_of_lpn(&self, lpn: Lpn) -> PlaneId {
-        self.plane_of_stripe(lpn.get() / self.units_per_page)
+        self.plane_of_stripe(lpn.get() / self.stripe_units())
     }
 
     /// The plane of the run of logical units with this number.
@@ -290,8 +298,20 @@ mod tests {
         units_per_page: 4,
         program_pages: 1,
         joined: 1,
+        stripe_pages: 1,
         order: StripeOrder::Cwdp,
     };
+
+    /// Runs of three pages go round the planes of all dies.
+    #[test]
+    fn stripes_of_several_pages_go_round_the_planes() {
+        let shape = Geometry { stripe_pages: 3, ..SHAPE };
+        for lpn in 0..2_000 {
+            let plane = shape.plane_of_stripe(lpn / 12);
+            assert_eq!(shape.plane_of_lpn(Lpn::new(lpn)), plane, "{lpn}");
+            assert_eq!(plane, SHAPE.plane_of_lpn(Lpn::new(lpn / 12 * 4)), "{lpn}");
+        }
+    }
 
     #[test]
     fn identifiers_convert_both_ways() {

@@ -61,7 +61,7 @@ impl View<'_> {
     /// The pages of a request that touch all dies that it touches.
     fn round(&self, place: usize) -> impl Iterator<Item = Lpn> {
         let geometry = &self.settings.geometry;
-        self.lpns(place).take((geometry.all_planes() * geometry.units_per_page) as usize)
+        self.lpns(place).take((geometry.all_planes() * geometry.stripe_units()) as usize)
     }
 
     /// The pages of a request.

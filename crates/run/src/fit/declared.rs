@@ -117,6 +117,9 @@ pub(super) const DECLARED: &[Declared] = &[
     declared("buffer.bytes", ("1048576", "268435456"), Told::Buffered, 1.0),
     declared("buffer.ps_per_byte", ("1", "1000"), Told::Ported, 0.5),
     mechanism("buffer.read_ahead_kib", ("16", "16384"), Told::InOrder, Off::Low),
+    declared("ftl.stripe_pages", ("1", "16"), Told::Runs, LN_2),
+    mechanism("buffer.read_ahead_at_once", ("1", "64"), Told::Runs, Off::High),
+    mechanism("buffer.read_ahead_rest_kib", ("4", "64"), Told::Runs, Off::Low),
     declared("buffer.read_ahead_after", ("2", "16"), Told::Runs, LN_2),
     declared("buffer.read_ahead_runs", ("1", "32"), Told::Runs, LN_2),
     mechanism("nand.read_early_percent", ("0.1", "60"), Told::Reads, Off::Low),
@@ -133,7 +136,7 @@ pub(super) const DECLARED: &[Declared] = &[
 ];
 
 /// Keys that count: powers of two are tried.
-pub(super) const COUNTS: [&str; 9] = [
+pub(super) const COUNTS: [&str; 12] = [
     "geometry.channels",
     "geometry.ways",
     "geometry.dies_per_way",
@@ -141,6 +144,9 @@ pub(super) const COUNTS: [&str; 9] = [
     "geometry.page_bytes",
     "firmware.cores",
     "nand.bits_per_cell",
+    "ftl.stripe_pages",
+    "buffer.read_ahead_at_once",
+    "buffer.read_ahead_rest_kib",
     "buffer.read_ahead_after",
     "buffer.read_ahead_runs",
 ];

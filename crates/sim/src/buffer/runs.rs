@@ -43,6 +43,8 @@ pub(super) struct Runs {
     /// Units of the window, and how few of them may be left.
     window: u64,
     low: u64,
+    /// Units of an aligned block whose rest is read ahead of runs that are too many.
+    rest: u64,
     /// Sectors of a unit, units of a page, and all units of the host.
     unit_sectors: u64,
     page_units: u64,
@@ -60,12 +62,14 @@ impl Runs {
     pub(super) fn new(settings: &Settings) -> Option<Box<Self>> {
         let (keys, geometry) = (settings.keys.buffer, &settings.geometry);
         let runs = usize::try_from(keys.read_ahead_runs).expect("the key's range fits 32 bits");
-        let window = (keys.read_ahead_kib << 10).div_ceil(u64::from(geometry.unit_bytes()));
+        let units = |kib: u64| (kib << 10).div_ceil(u64::from(geometry.unit_bytes()));
+        let window = units(keys.read_ahead_kib);
         keys.reads_ahead().then(|| {
             Box::new(Self {
                 keys,
                 window,
                 low: keys.read_ahead_low_percent.of(window),
+                rest: units(keys.read_ahead_rest_kib).max(1),
                 unit_sectors: u64::from(geometry.unit_sectors()),
                 page_units: u64::from(geometry.units_per_page),
                 exported: settings.exported_units.into(),
@@ -115,15 +119,21 @@ impl Runs {
             || (run.until > 0 && (run.next.saturating_sub(window)..until).contains(&first))
     }
 
-    /// What is to be read ahead of a run in addition: whole pages, if less than that is left.
+    /// What is to be read ahead of a run in addition: whole pages, if less than that is left. Of
+    /// too many runs it is the rest of the block that the last read ends in.
     fn wants(&self, run: &Run) -> Range<u64> {
-        let (at, page) = (run.next / self.unit_sectors, self.page_units);
-        if !self.is_long(run) || run.until > at + self.low || self.is_crowded() {
-            return 0..0;
-        }
-        let from = run.until.max(run.next.div_ceil(self.unit_sectors));
-        let until = (at + self.window).next_multiple_of(page).min(self.exported);
-        from..until.max(from)
+        let (at, behind) = (run.next / self.unit_sectors, run.next.div_ceil(self.unit_sectors));
+        let until = if !self.is_long(run) {
+            0
+        } else if self.is_crowded() {
+            behind.next_multiple_of(self.rest)
+        } else if run.until > at + self.low {
+            0
+        } else {
+            (at + self.window).next_multiple_of(self.page_units)
+        };
+        let (from, until) = (run.until.max(behind), until.min(self.exported));
+        if from < until { from..until } else { 0..0 }
     }
 }
 
@@ -233,6 +243,23 @@ mod tests {
             assert_eq!(read(&mut runs, at..at + 1), None, "{at}");
         }
         assert!(read(&mut runs, 38 + RECENT..39 + RECENT).is_some());
+    }
+
+    /// Of too many runs, the rest of the block that a read ends in is wanted: nothing where it ends
+    /// with the block.
+    #[test]
+    fn the_rest_of_a_block_is_read_ahead_of_too_many_runs() {
+        let mut runs = runs(|keys| {
+            (keys.read_ahead_at_once, keys.read_ahead_rest_kib) = (1, 16);
+        });
+        for first in [0, 1000] {
+            read(&mut runs, first..first + 1);
+            read(&mut runs, first + 1..first + 2);
+        }
+        assert_eq!(read(&mut runs, 1002..1003), None, "1003 is wanted since 1001 was read");
+        assert_eq!(read(&mut runs, 1003..1004), None, "it ends with the block");
+        assert_eq!(read(&mut runs, 1004..1006), Some(1006..1008));
+        assert_eq!(read(&mut runs, 1006..1009), Some(1009..1012));
     }
 
     /// A page is read once: the window ends with a whole one.

@@ -266,6 +266,17 @@ keys! {
                 "map.store=resident", "buffer.bytes=262144", "buffer.read_ahead_kib=64",
             ],
         },
+        /// With `read_ahead_at_once`: of runs that are too many, the device still reads the rest of
+        /// the block of so many KiB in which a read ends; such blocks follow one another from the
+        /// first unit on. 0: nothing.
+        read_ahead_rest_kib: u64 = 0 => {
+            kind: Kind::count("KiB", 0, 4_096),
+            source: "assumed: nothing",
+            flip: "16", with: &[
+                "map.store=resident", "buffer.bytes=262144", "buffer.read_ahead_kib=64",
+                "buffer.read_ahead_at_once=1",
+            ],
+        },
         /// With `read_ahead_kib`: so many reads in a row make a run that the device reads ahead of.
         /// 1: it reads ahead of every read.
         read_ahead_after: u64 = 2 => {

@@ -108,6 +108,14 @@ keys! {
             flip: "wcdp",
             with: &["geometry.channels=2", "geometry.ways=2", "channel.ps_per_byte=2500"],
         },
+        /// Pages of a plane that static striping fills with consecutive units before it goes on to
+        /// the next one, in `stripe_order`; with `frontier = "die"` pages of a die, one plane after
+        /// the other. It needs a page map and static allocation.
+        stripe_pages: u64 = 1 => {
+            kind: Kind::count("pages", 1, 1024),
+            source: "assumed: a page at a time, as Bang et al. stripe",
+            flip: "3", with: &["geometry.channels=2"],
+        },
         /// Over how many planes an open block stretches. "die": one block of each plane of a die is
         /// filled, collected and erased as one, so that each program covers all planes, at the same
         /// page. What counts blocks of a plane then counts such rows of blocks. It needs a page

@@ -175,6 +175,6 @@ impl Settings {
 /// Data and map pages of the plane that holds most of each, in units.
 pub(crate) fn units_of_plane(geometry: &Geometry, exported: u64, map_pages: u64) -> (u64, u64) {
     let planes = u64::from(geometry.all_planes());
-    let stripe = u64::from(geometry.units_per_page);
+    let stripe = u64::from(geometry.stripe_units());
     (exported.div_ceil(stripe).div_ceil(planes) * stripe, map_pages.div_ceil(planes))
 }

@@ -1,8 +1,9 @@
 //! One instant of the event loop, of phases and of work between them.
 //!
 //! Order at one instant: completions by ascending die, then timers, then all arrivals by ascending
-//! stream, then one round of admission, then idle dies take commands in ascending order, then
-//! channels that have become free choose, then dies whose channel asks for a command take one.
+//! stream, then one round of admission, then timers that admission has set for this instant (reading
+//! ahead begins), then idle dies take commands in ascending order, then channels that have become
+//! free choose, then dies whose channel asks for a command take one.
 
 use super::{Device, SimError};
 use crate::ftl::Scheme;
@@ -46,6 +47,9 @@ impl Device {
     pub(super) fn end_instant(&mut self) -> Result<(), SimError> {
         let now = self.now;
         self.admit();
+        if self.host.next_timer() <= now {
+            self.timers_go_off();
+        }
         let idle = self.host.phase() == Phase::Idle;
         if self.ftl.may_work_idle(idle, now) {
             while self.let_ftl(Scheme::work_idle) {}

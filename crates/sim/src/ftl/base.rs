@@ -87,7 +87,7 @@ impl Base {
             stripe_units: match settings.zones {
                 Some(_) => 0,
                 None if raw => of_plane,
-                None => geometry.units_per_page,
+                None => geometry.stripe_units(),
             },
             idle: Idle::new(settings, if spans { 1 } else { planes }, plans),
             slc: Slc::new(settings),

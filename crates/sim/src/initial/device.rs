@@ -181,18 +181,18 @@ impl<'a> Pools<'a> {
 
     #[inline]
     pub(super) fn of_lpn(&self, lpn: u32) -> u32 {
-        let stripe = lpn / self.settings.geometry.units_per_page;
+        let stripe = lpn / self.settings.geometry.stripe_units();
         self.planes[(stripe % self.settings.geometry.all_planes()) as usize]
     }
 
     /// Logical neighbours that lie in different pools, or together on a page.
     const fn window(&self) -> u32 {
-        self.settings.geometry.all_planes() * self.settings.geometry.units_per_page
+        self.settings.geometry.all_planes() * self.settings.geometry.stripe_units()
     }
 
     /// How many of the first `count` logical units a pool holds.
     fn units_of(&self, pool: u32, count: u32) -> u32 {
-        let units = self.settings.geometry.units_per_page;
+        let units = self.settings.geometry.stripe_units();
         let round = self.window();
         let first = self.stripes[pool as usize] * units;
         count / round * units + (count % round).saturating_sub(first).min(units)

@@ -96,7 +96,8 @@ impl Sets {
         let mut next = self.read_index[self.bucket_of(lpn)];
         while let Some(set) = next {
             let (state, waits) = (&self[set], self[set].mode() == Mode::Queued);
-            if state.lpn == lpn && waits && self.stage(set) == Stage::Read && self.die(set) == die {
+            let reads = matches!(self.stage(set), Stage::Read | Stage::AheadRead);
+            if state.lpn == lpn && waits && reads && self.die(set) == die {
                 return next;
             }
             next = state.links.next_of_bucket;

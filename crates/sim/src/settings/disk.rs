@@ -74,6 +74,7 @@ pub(super) fn derive(keys: &DeviceKeys, fail: &mut impl FnMut(String)) -> Settin
         units_per_page: 1,
         program_pages: 1,
         joined: 1,
+        stripe_pages: 1,
         order: keys.ftl.stripe_order,
     };
     Settings {

@@ -162,6 +162,7 @@ fn geometry(keys: &DeviceKeys, units_per_page: u32) -> Geometry {
         units_per_page,
         program_pages: small(joined * if keys.nand.one_shot { keys.nand.bits_per_cell } else { 1 }),
         joined: small(joined),
+        stripe_pages: small(keys.ftl.stripe_pages),
         order: keys.ftl.stripe_order,
     }
 }
@@ -253,6 +254,13 @@ fn check_release(keys: &DeviceKeys, by_pages: bool, fail: &mut impl FnMut(String
 /// Parts that do not go together.
 fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl FnMut(String)) {
     check_frontier(keys, fail);
+    if keys.ftl.stripe_pages > 1 && !keys.is_page_map() {
+        fail(
+            "ftl.stripe_pages: only a page map stripes by several pages; set ftl.scheme = \"page\" or \
+             ftl.stripe_pages = 1"
+                .to_string(),
+        );
+    }
     bus::check(keys, fail);
     if keys.gc.copyback && geometry.program_units() > 1 {
         fail(format!(

@@ -262,3 +262,28 @@ fn a_lone_request_takes_the_sum_of_its_phases() {
         }
     }
 }
+
+/// With `stripe_pages` = k, k pages in a row lie on one die, which reads one after the other, and
+/// the next k on the next die: n pages from the start of a stripe take as many tR as the first die
+/// has of them. Written by the host or by an initial state, they lie alike.
+#[test]
+fn a_stripe_of_several_pages_is_read_by_one_die() {
+    let shape = Shape { dies: 4, ..PLAIN };
+    let sectors = shape.page / u64::from(SECTOR_BYTES);
+    for (stripe, pages, reads) in
+        [(1, 4, 1), (1, 8, 2), (2, 4, 2), (4, 4, 4), (4, 16, 4), (3, 7, 3), (3, 13, 4), (8, 9, 8)]
+    {
+        for state in ["fresh", "full", "random"] {
+            let keys = [format!("ftl.stripe_pages={stripe}"), format!("state.initial={state}")];
+            let settings = shape.settings("none", &keys.each_ref().map(String::as_str));
+            let mut bench = Bench::new(&settings);
+            if state == "fresh" {
+                let written = sized(WRITE, 0, pages * sectors);
+                bench.run(vec![stream(pacing(Pacing::Closed, 1), &[written])]);
+            }
+            let read = sized(READ, 0, pages * sectors);
+            let done = bench.run(vec![stream(pacing(Pacing::Closed, 1), &[read])]);
+            assert_eq!(latency(&done[0]), reads * R, "{pages} pages, {stripe} a stripe, {state}");
+        }
+    }
+}

@@ -113,6 +113,10 @@ fn every_state_maps_what_it_writes_once() {
         }
     }
     for state in ["full", "random", "aged", "steady"] {
+        let state = format!("state.initial={state}");
+        check_state(&small(&[&units[..], &["ftl.stripe_pages=5", &*state]].concat()), 1.0);
+    }
+    for state in ["full", "random", "aged", "steady"] {
         for fill in [100, 50, 1] {
             for temperature in ["state.hot_writes_percent=20", "state.hot_writes_percent=90"] {
                 let fill_key = format!("state.fill_percent={fill}");

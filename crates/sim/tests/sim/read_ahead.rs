@@ -92,6 +92,31 @@ fn pages_are_read_whole() {
     assert!(4 * pages <= units + 3 * 4, "{units} units of {pages} pages");
 }
 
+/// Two runs take turns where one is read ahead of, in units of a quarter of a page. Without a rest
+/// each read takes tR. With one of two units every other read does, and brings the unit behind it
+/// along: the next read finds it. Both are one operation of the die.
+#[test]
+fn the_rest_of_a_block_comes_with_a_read_of_too_many_runs() {
+    let reads: Vec<_> = (20..60).flat_map(|at| [read(0, at), read(0, 400 + at)]).collect();
+    let crowded = ["buffer.read_ahead_at_once=1", "buffer.bytes=1048576", "firmware.read_ns=0"];
+    let run = |rest: &str| {
+        let keys = [&ONE_SHOT[..], &crowded, &[rest, "firmware.unit_ns=0"]].concat();
+        let (done, report) = closed(&ahead(&keys), 1, &reads);
+        let times: Vec<_> = done.iter().skip(8).map(latency).collect();
+        let pages = &report.flash.pages["reads"];
+        (times, pages.values().sum::<u64>(), of(&report).units)
+    };
+    let (times, pages, units) = run("buffer.read_ahead_rest_kib=0");
+    // What the first run was read ahead before the second one was a run.
+    let found = times.iter().filter(|time| **time == BUFFER).count() as u64;
+    assert!(found <= units && times.iter().all(|time| [R, BUFFER].contains(time)), "{times:?}");
+    let (halves, fewer, more) = run("buffer.read_ahead_rest_kib=8");
+    let alone = halves.iter().filter(|time| **time == R).count() as u64;
+    assert_eq!(alone, (times.len() as u64 - found) / 2, "{halves:?}");
+    assert!(halves.iter().all(|time| [R, BUFFER].contains(time)), "{halves:?}");
+    assert_eq!(pages - fewer, more - units, "a unit more, a page less");
+}
+
 /// Reads that do not follow one another are what they are without it, and nothing is read ahead.
 #[test]
 fn reads_at_random_do_not_change() {
@@ -235,6 +260,10 @@ fn random_case(family: Family, seed: u64) -> Option<(Settings, Vec<Request>)> {
     keys.buffer.read_ahead_runs = random.pick(&[1, 2, 32]);
     keys.buffer.read_ahead_after = random.pick(&[1, 2, 2, 3]);
     keys.buffer.read_ahead_at_once = random.pick(&[0, 0, 1]);
+    keys.buffer.read_ahead_rest_kib = random.pick(&[0, 8, 64]);
+    if keys.is_page_map() {
+        keys.ftl.stripe_pages = random.pick(&[1, 1, 3, 8]);
+    }
     keys.queue.die_depth = 0;
     let mut settings = Settings::new(keys).ok()?;
     if random.below(2) == 0 {

@@ -18,6 +18,7 @@ const SHAPE: Geometry = Geometry {
     units_per_page: 1,
     program_pages: 1,
     joined: 1,
+    stripe_pages: 1,
     order: StripeOrder::Cwdp,
 };
 

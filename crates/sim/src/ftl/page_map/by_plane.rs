@@ -36,7 +36,7 @@ struct Layout {
 
 impl Layout {
     fn new(geometry: &Geometry, written: u32) -> Self {
-        let (planes, run) = (geometry.all_planes(), geometry.units_per_page);
+        let (planes, run) = (geometry.all_planes(), geometry.stripe_units());
         let round = planes * run;
         let mut stripes = vec![0; planes as usize];
         for stripe in 0..planes {

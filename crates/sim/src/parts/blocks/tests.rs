@@ -25,6 +25,7 @@ fn geometry() -> Geometry {
         units_per_page: 1,
         program_pages: 1,
         joined: 1,
+        stripe_pages: 1,
         order: StripeOrder::Cwdp,
     }
 }

@@ -30,6 +30,7 @@ fn geometry(blocks_per_plane: u32) -> Geometry {
         units_per_page: 1,
         program_pages: 1,
         joined: 1,
+        stripe_pages: 1,
         order: StripeOrder::Cwdp,
     }
 }
