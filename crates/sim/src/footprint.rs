@@ -10,7 +10,7 @@ use crate::config::{Eviction, InitialState, MapStore, PartialWrite, ProgramOrder
 use crate::flash::{Channel, Die};
 use crate::ftl::planned::PAST_BYTES;
 use crate::ftl::{MOVED_BYTES, PLANE_BYTES, ZoneBlocks};
-use crate::ftl::{cmt, line_cache};
+use crate::ftl::{cmt, line_cache, map_log};
 use crate::initial;
 use crate::metrics::histogram::Histogram;
 use crate::parts::blocks::{Blocks, Care};
@@ -188,9 +188,10 @@ impl Settings {
         footprint.add("translation layers", of_device + of_layers, true, FEWER_UNITS);
     }
 
-    /// What a device that can be cut remembers: of each physical unit its owner and version, when
+    /// What a log of the map remembers. What a device that can be cut remembers: of each physical unit its owner and version, when
     /// each block was programmed last, and the newest trim of each logical unit.
     fn add_power(&self, footprint: &mut Footprint) {
+        footprint.add("log of the map", map_log::bytes(self), true, FEWER_UNITS);
         if self.keys.power.is_on() {
             let (units, blocks) = (self.geometry.units(), u64::from(self.geometry.blocks()));
             let bytes = (ENTRY + 8) * units

@@ -4,7 +4,7 @@ use super::cells::{Cell, Class, What};
 use crate::plan::Plan;
 use anyhow::Result;
 use flashyard_core::key::Value;
-use flashyard_sim::config::Sections;
+use flashyard_sim::config::{MapStore, Sections};
 use std::f64::consts::LN_2;
 
 /// Which cells may tell something about a key.
@@ -26,6 +26,8 @@ pub(super) enum Told {
     InOrder,
     /// Cells with writes.
     Writes,
+    /// Cells with writes at random places, where the device has a page map in memory.
+    Scattered,
     /// Cells with writes, where the device has a write buffer.
     Buffered,
     /// The same where several rows of reads go on at once.
@@ -114,6 +116,7 @@ pub(super) const DECLARED: &[Declared] = &[
     declared("nand.program_us", ("50", "5000"), Told::Writes, 0.5),
     mechanism("nand.pulse_us", ("20", "1000"), Told::Suspended, Off::Low),
     mechanism("nand.program_max_us", ("50", "20000"), Told::Writes, Off::Low),
+    mechanism("map.log_bytes", ("16", "4096"), Told::Scattered, Off::Low),
     declared("buffer.bytes", ("1048576", "268435456"), Told::Buffered, 1.0),
     declared("buffer.ps_per_byte", ("1", "1000"), Told::Ported, 0.5),
     mechanism("buffer.read_ahead_kib", ("16", "16384"), Told::InOrder, Off::Low),
@@ -172,6 +175,14 @@ pub(super) fn is_told(told: Told, cells: &[Cell], device: &Plan) -> Result<bool>
         }
         Told::Ported => (in_order() || has(Class::Write)) && number("buffer.bytes") > 0,
         Told::Writes => has(Class::Write),
+        Told::Scattered => {
+            let at_random = |cell: &Cell| cell.get("pattern") == Some("randwrite");
+            let keys = &device.sections.device;
+            cells.iter().any(at_random)
+                && keys.is_page_map()
+                && keys.map.store == MapStore::Resident
+                && !keys.power.is_on()
+        }
         Told::Buffered => has(Class::Write) && number("buffer.bytes") > 0,
         Told::Paced => {
             let rates = ["rate_per_s", "writes_per_s_asked"];

@@ -50,6 +50,8 @@ struct Config {
     slc: bool,
     /// Whether it can be cut.
     power: bool,
+    /// Whether it writes pages of a journal or of a log of its map, or may after a cut.
+    journals: bool,
     /// Whether it reads ahead.
     reads_ahead: bool,
     /// Whether a translation layer merges blocks in place of garbage collection.
@@ -83,6 +85,7 @@ impl Config {
             queue_depth: settings.keys.queue.depth,
             slc: settings.slc.is_some(),
             power: settings.keys.power.is_on(),
+            journals: settings.keys.power.is_on() || settings.keys.map.log_bytes > 0,
             reads_ahead: settings.keys.buffer.reads_ahead(),
             merges: settings.keys.plans(),
             over_provisioning: settings.over_provisioning(),
@@ -99,13 +102,15 @@ impl Config {
     }
 
     /// The purposes that reports show: that of folding only where there is an SLC cache, those of
-    /// losses of power only where the device can be cut, that of reading ahead where it does.
+    /// the journal only where one may be written, that of recovery only where the device can be cut,
+    /// that of reading ahead where it does.
     fn purposes(&self) -> impl Iterator<Item = Purpose> {
-        let (slc, power, ahead) = (self.slc, self.power, self.reads_ahead);
+        let Self { slc, power, journals, reads_ahead, .. } = *self;
         Purpose::ALL.into_iter().filter(move |purpose| match purpose {
             Purpose::Fold => slc,
-            Purpose::Journal | Purpose::Recovery => power,
-            Purpose::ReadAhead => ahead,
+            Purpose::Journal => journals,
+            Purpose::Recovery => power,
+            Purpose::ReadAhead => reads_ahead,
             _ => true,
         })
     }

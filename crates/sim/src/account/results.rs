@@ -300,7 +300,7 @@ impl Account {
                 .iter()
                 .filter(|cause| match cause {
                     Padding::Fold => self.config.slc,
-                    Padding::Journal => self.config.power,
+                    Padding::Journal => self.config.journals,
                     _ => true,
                 })
                 .map(|&cause| (cause.word(), padded(cause)))
@@ -349,7 +349,7 @@ impl Account {
             ("wear", part(&[Purpose::Wear], &[Padding::Wear])),
         ]);
         let parts = parts.into_iter().chain(self.config.slc.then_some(fold));
-        parts.chain(self.config.power.then_some(journal)).collect()
+        parts.chain(self.config.journals.then_some(journal)).collect()
     }
 
     fn map_report(&self, cleaned: u64) -> MapReport {

@@ -153,5 +153,19 @@ keys! {
             source: "Lee et al., IEEE Access 2021, is silent; its device behaves as one written before",
             flip: "zero", with: &[],
         },
+        /// Bytes of a piece of the map in memory that are written to flash when it has changed. What
+        /// is written gathers until a program is full of it, and a piece that changes again until
+        /// then is written once. 0: the map in memory is never written.
+        log_bytes: u64 = 0 => {
+            kind: Kind::count("bytes", 0, 65_536),
+            source: "assumed: never; capacitors save it",
+            flip: "512", with: &["map.store=resident"],
+        },
+        /// With `log_bytes`: the entries of a piece, which are those of units in a row.
+        log_entries: u64 = 128 => {
+            kind: Kind::count("entries", 1, 65_536),
+            source: "formula: entries of 4 bytes that fill 512",
+            flip: "1", with: &["map.store=resident", "map.log_bytes=512"],
+        },
     }
 }

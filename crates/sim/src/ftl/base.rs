@@ -48,7 +48,7 @@ pub(crate) struct Base {
     pub(super) idle: Idle,
     /// The SLC cache, if there is one.
     pub(super) slc: Option<Box<Slc>>,
-    /// The journal of the map, if the device can be cut.
+    /// The journal of the map, if the device can be cut, or its log.
     pub(super) journal: Option<Box<Journal>>,
     /// The blocks that it fills, where layers have the others.
     pub(super) ring: Option<Box<Ring>>,
@@ -333,6 +333,9 @@ impl Base {
         self.idle.begin_phase();
         if let Some(slc) = &mut self.slc {
             slc.begin_phase();
+        }
+        if let Some(journal) = &mut self.journal {
+            journal.begin_phase();
         }
         let blocks = &self.map.blocks;
         for (plane, free) in (0..).map(PlaneId::new).zip(&mut self.free_at_start) {

@@ -9,6 +9,7 @@
 //! collection it is garbage from the start: its block is erased without
 //! copies.
 
+use super::map_log::MapLog;
 use crate::config::{Plp, Settings};
 use crate::handle::SetId;
 use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn, Time};
@@ -41,6 +42,8 @@ pub(super) enum Due {
     Page(PlaneId, Vec<Change>),
     /// So many pieces of the checkpoint, on a plane.
     Pieces(PlaneId, u64),
+    /// A program of the log, of so many units, on a plane.
+    Log(PlaneId, u64),
     Nothing,
 }
 
@@ -96,13 +99,16 @@ pub(crate) struct Journal {
     trims: Vec<u64>,
     /// Trims that do since they were last asked for.
     kept: Vec<(Lpn, u64)>,
+    /// The log of a device that cannot be cut, which the rest does nothing for.
+    log: Option<MapLog>,
 }
 
 impl Journal {
-    /// That of a device, if it can be cut.
+    /// That of a device, if it can be cut or logs its map.
     pub(super) fn new(settings: &Settings) -> Option<Box<Self>> {
         let (power, geometry) = (&settings.keys.power, &settings.geometry);
-        if !power.is_on() {
+        let log = MapLog::new(settings);
+        if !power.is_on() && log.is_none() {
             return None;
         }
         let unit = u64::from(geometry.unit_bytes());
@@ -122,8 +128,9 @@ impl Journal {
             pages: VecDeque::new(),
             checkpoint: Checkpoint { pieces, interval, ..Checkpoint::default() },
             written: VecDeque::new(),
-            trims: vec![0; settings.exported_units as usize],
+            trims: vec![0; if power.is_on() { settings.exported_units as usize } else { 0 }],
             kept: Vec::new(),
+            log,
         }))
     }
 
@@ -133,6 +140,16 @@ impl Journal {
             self.note(*change);
         }
         self.checkpoint.units += u64::from(change.number.is_some() && !change.trims);
+        if let Some(log) = &mut self.log {
+            log.changes(change.lpn);
+        }
+    }
+
+    /// A phase begins.
+    pub(super) fn begin_phase(&mut self) {
+        if let Some(log) = &mut self.log {
+            log.begin_phase();
+        }
     }
 
     /// A layer has taken a block, or let go of one.
@@ -170,9 +187,12 @@ impl Journal {
     }
 
     /// The next page that is due, with its changes: a page of the journal where it is full, or has
-    /// a change that is owed to a flush with the number `before`; or as many pieces of the
-    /// checkpoint.
+    /// a change that is owed to a flush with the number `before`; as many pieces of the
+    /// checkpoint; or a program of the log.
     pub(super) fn next_due(&mut self, before: Option<u64>, now: Time) -> Due {
+        if let Some(plane) = self.log.as_mut().and_then(MapLog::next_due) {
+            return Due::Log(plane, self.program_units);
+        }
         let owed = |change: &Change| before.is_some_and(|before| change.number < Some(before));
         let owes = || self.open.iter().any(|change| self.is_owed(change) && owed(change));
         if self.entries > 0 && (self.open.len() >= self.entries || owes()) {

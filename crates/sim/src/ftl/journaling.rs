@@ -74,6 +74,10 @@ impl Lent<'_> {
                 Due::Pieces(plane, count) => {
                     (0..count).for_each(|_| self.journal_set(plane, Vec::new()));
                 }
+                Due::Log(plane, count) => (0..count).for_each(|_| {
+                    let set = self.program_of_map(plane);
+                    self.go_on(set);
+                }),
                 Due::Nothing => return,
             }
         }
@@ -81,11 +85,16 @@ impl Lent<'_> {
 
     /// Makes the set that writes a page.
     fn journal_set(&mut self, plane: PlaneId, changes: Vec<Change>) {
-        let stages = [(Stage::JournalProgram, plane)];
-        let set = self.own_set(None, OwnCause::Map, OwnWork::Journal, &stages);
+        let set = self.program_of_map(plane);
         self.base.journal.as_mut().expect("it is written").page_begun(set, plane, changes);
         self.enter_ring(set, plane);
         self.go_on(set);
+    }
+
+    /// Makes a set that writes a unit of the map.
+    fn program_of_map(&mut self, plane: PlaneId) -> SetId {
+        let stages = [(Stage::JournalProgram, plane)];
+        self.own_set(None, OwnCause::Map, OwnWork::Journal, &stages)
     }
 
     /// A set of the journal gets its page, where layers have the blocks that it does not fill.

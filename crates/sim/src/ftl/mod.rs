@@ -17,6 +17,7 @@ mod lent;
 pub mod line_cache;
 mod lookup;
 pub mod map_cache;
+pub(crate) mod map_log;
 pub(crate) mod page;
 pub mod page_map;
 mod placement;

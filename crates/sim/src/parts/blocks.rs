@@ -42,7 +42,7 @@ pub enum Frontier {
     HostData(u8),
     /// Host writes of all streams, with one bit a cell.
     Slc,
-    /// The journal of the map and its checkpoints.
+    /// The journal of the map and its checkpoints, or a log of the map.
     Journal,
     /// Host writes of a zone, whose open blocks are not kept here.
     Zone(u32),
@@ -71,7 +71,7 @@ pub struct Frontiers {
     pub copied_maps: bool,
     /// Whether host data is written to blocks with one bit a cell.
     pub slc: bool,
-    /// Whether there is a journal of the map, or checkpoints.
+    /// Whether there is a journal of the map, checkpoints, or a log of the map.
     pub journal: bool,
 }
 

@@ -167,6 +167,33 @@ fn geometry(keys: &DeviceKeys, units_per_page: u32) -> Geometry {
     }
 }
 
+/// What a log of the map, in programs of so many bytes, does not go with.
+fn check_map_log(keys: &DeviceKeys, program_bytes: u64, fail: &mut impl FnMut(String)) {
+    let map = &keys.map;
+    let mut refuse = |wrong: bool, why: String| {
+        if map.log_bytes > 0 && wrong {
+            fail(format!("map.log_bytes: {why}"));
+        }
+    };
+    let resident = keys.is_page_map() && map.store == MapStore::Resident;
+    refuse(
+        !resident,
+        "only a page map in memory is logged; set ftl.scheme = \"page\" and map.store = \"resident\", \
+         or map.log_bytes = 0"
+            .to_string(),
+    );
+    refuse(
+        keys.power.is_on(),
+        "recovery reads journals and spare areas, not this log; set power.journal_entries in place of \
+         it, or leave the section power out"
+            .to_string(),
+    );
+    refuse(
+        map.log_bytes > program_bytes,
+        format!("a piece must fit the {program_bytes} bytes of a program"),
+    );
+}
+
 /// What a frontier over the planes of a die needs.
 fn check_frontier(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
     if keys.joined_planes() == 1 {
@@ -261,6 +288,7 @@ fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl Fn
                 .to_string(),
         );
     }
+    check_map_log(keys, unit_bytes(keys) * u64::from(geometry.program_units()), fail);
     bus::check(keys, fail);
     if keys.gc.copyback && geometry.program_units() > 1 {
         fail(format!(
@@ -396,7 +424,7 @@ fn frontiers(keys: &DeviceKeys) -> Frontiers {
         maps: keys.map.store != MapStore::Resident,
         copied_maps: keys.ftl.map_generations > 0,
         slc: keys.slc.is_on(),
-        journal: keys.power.journal_entries > 0 || keys.power.checkpoint_mib > 0,
+        journal: keys.power.is_written() || keys.map.log_bytes > 0,
     }
 }
 

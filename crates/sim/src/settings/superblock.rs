@@ -56,6 +56,11 @@ pub(super) fn check(keys: &DeviceKeys, planes: u32, fail: &mut impl FnMut(String
         "nand.factory_bad_percent = 0 and nand.endurance_cycles = 0",
     );
     refuse(
+        keys.map.log_bytes > 0,
+        "have a block of each plane, and a log of the map fills those of a plane by itself",
+        "map.log_bytes = 0",
+    );
+    refuse(
         keys.power.is_on(),
         "are not what recovery looks for: it scans the open blocks of each plane by themselves",
         "the keys of [power] to their defaults",

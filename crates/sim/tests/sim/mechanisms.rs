@@ -1,7 +1,7 @@
 //! Mechanisms of real drives and of the hosts that measure them, each against its closed form:
 //! threads of the host, naps, reads that end early, rare long reads, tails and stalls of firmware,
-//! lines of the buffer that become usable one after another, planes that read by themselves, and a
-//! link as the one server of all data.
+//! lines of the buffer that become usable one after another, planes that read by themselves, a link
+//! as the one server of all data, and a log of the map.
 
 use crate::common::phases::{Bench, latency, pacing, sixteen_dies as device, stream};
 use crate::common::statistics::{check_mean, poisson};
@@ -10,6 +10,7 @@ use crate::common::{
     try_settings, write,
 };
 use crate::generators::devices::{Family, case};
+use flashyard_core::command::Purpose;
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::{Span, Time};
 use flashyard_sim::config::{Settings, Stalled};
@@ -484,4 +485,64 @@ fn mechanisms_without_what_they_need_are_refused() {
     let why = try_settings(&[&ordered[..], &["firmware.stall_holds=programs"]].concat());
     assert!(why.unwrap_err().contains("firmware.stall_holds: the bus policy"));
     settings(&ordered);
+}
+
+/// A map in pieces of four entries, of which 512 bytes are written to pages of 4 KiB: 8 a page.
+const LOG: [&str; 2] = ["map.log_bytes=512", "map.log_entries=4"];
+
+/// Writes of n units that lie in as many pieces write n / 8 pages beside them, an eighth of what the
+/// host writes, on each of the sixteen dies equally many.
+#[test]
+fn a_log_of_the_map_takes_its_bytes_for_each_write_at_a_random_place() {
+    let settings = device(&LOG);
+    let writes: Vec<_> = (0..16 * 8 * 5 + 7).map(|n| write(n, 4 * n * 5 % 8_000)).collect();
+    let (report, run) = record(&settings, &[], &writes);
+    assert_eq!(report.flash.pages["programs"]["journal"], 16 * 5);
+    let amplification = report.flash.write_amplification_by["journal"].unwrap();
+    assert_eq!(amplification, 80.0 / writes.len() as f64);
+    let mut of_dies = [0; 16];
+    let logged = run.commands.iter().filter(|command| command.purpose == Purpose::Journal);
+    logged.for_each(|command| of_dies[command.die.index()] += 1);
+    assert_eq!(of_dies, [5; 16]);
+}
+
+/// Of n units in a row, each piece is written once, and again if its page is full before its last
+/// unit: a page takes 8 pieces, of which the last one comes again.
+#[test]
+fn a_log_of_the_map_takes_next_to_nothing_for_writes_in_order() {
+    let settings = device(&LOG);
+    let writes: Vec<_> = (0..400).map(|n| write(1_100 * n, n)).collect();
+    let (report, _) = record(&settings, &[], &writes);
+    assert_eq!(report.flash.pages["programs"]["journal"], 1 + (100 - 8) / 7);
+    let (report, _) = record(&device(&["map.log_bytes=512"]), &[], &writes);
+    assert_eq!(report.flash.pages["programs"]["journal"], 0, "4 pieces of 128 entries");
+}
+
+/// The log is garbage from the start, and so are its blocks: a device that logs for long copies no
+/// unit of it, and what the host wrote is there (the checker looks).
+#[test]
+fn blocks_of_a_log_are_erased_without_copies() {
+    let small = ["geometry.blocks_per_plane=24", "geometry.pages_per_block=8"];
+    let over = ["ftl.over_provisioning_percent=100", "geometry.channels=1", "geometry.ways=2"];
+    let settings = device(&[&LOG[..], &small, &over].concat());
+    let mut random = Random(7);
+    let writes: Vec<_> = (0..6_000).map(|n| write(2_000 * n, random.below(40) * 4)).collect();
+    let (report, _) = record(&settings, &[], &writes);
+    let pages = &report.flash.pages;
+    assert!(pages["programs"]["journal"] > 2 * 8 * 24, "more than the device has: {pages:?}");
+    assert_eq!(pages["programs"]["gc"], 0, "a few units leave nothing to copy");
+}
+
+/// A device that cannot log its map says why.
+#[test]
+fn devices_that_cannot_log_their_map_are_refused_by_name() {
+    for (keys, why) in [
+        (&["map.store=line_cache"][..], "only a page map in memory is logged"),
+        (&["ftl.scheme=fast", "map.store=resident"], "only a page map in memory is logged"),
+        (&["map.store=resident", "power.journal_entries=4"], "set power.journal_entries in place"),
+        (&["map.store=resident", "map.log_bytes=8192"], "a piece must fit the 4096 bytes"),
+    ] {
+        let error = try_settings(&[&["map.log_bytes=512"], keys].concat()).unwrap_err();
+        assert!(error.contains("map.log_bytes") && error.contains(why), "{keys:?}: {error}");
+    }
 }

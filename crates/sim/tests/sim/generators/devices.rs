@@ -299,6 +299,8 @@ const MECHANISM_DRAWS: &[(&str, &[&str])] = &[
     ("buffer.release_us", &["0", "200", "3000"]),
     ("gc.soft_zone_blocks", &["0", "0", "1"]),
     ("nand.pulse_us", &["0", "70", "400"]),
+    ("map.log_bytes", &["0", "0", "64", "512"]),
+    ("map.log_entries", &["1", "16"]),
 ];
 
 /// A device with mechanisms of real drives.
@@ -309,6 +311,10 @@ fn with_mechanisms(random: &mut Random, mut keys: DeviceKeys) -> Settings {
         apply_setting("--set", &assignment, &mut keys, &mut problems);
     }
     assert!(problems.is_empty(), "{problems:?}");
+    if Settings::new(keys.clone()).is_err() {
+        // A map on flash is not logged, nor is that of a device that can be cut.
+        keys.map.log_bytes = 0;
+    }
     Settings::new(keys.clone()).unwrap_or_else(|_| {
         // Policies that flush the buffer count its lines, planes may have too few blocks for a soft
         // zone, and early reads may need more power than there is.
