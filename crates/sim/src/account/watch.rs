@@ -47,6 +47,8 @@ pub(super) struct Pending {
     pub(super) suspended: Vec<u64>,
     /// Data on the link: from when until when, and energy in picojoules.
     pub(super) link: Vec<(Time, Time, u128)>,
+    /// Bus requests under way: from when until when.
+    pub(super) bus: Vec<(Time, Time)>,
 }
 
 /// A copy has no observers: each of them watches one run.
@@ -196,7 +198,9 @@ impl Account {
         self.leave_watch();
         self.own_work = 0;
         self.restored = true;
-        self.watch.get_or_insert_default().durable = Some(Box::new(durable));
+        let watch = self.watch.get_or_insert_default();
+        watch.pending.bus.clear();
+        watch.durable = Some(Box::new(durable));
     }
 
     /// Nobody looks at single events any more but who began with the device.

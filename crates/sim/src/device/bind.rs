@@ -47,15 +47,9 @@ impl Device {
     /// A program breaks a rule of NAND.
     #[cold]
     fn fail_program(&mut self, set: SetId, rule: NandRule) {
-        let state = &self.sets[set];
-        let (ppn, geometry) = (Ppn::new(state.lpn().get()), &self.settings.geometry);
-        self.failed.get_or_insert(SimError::BrokenRule {
-            order: self.sets.order_of(set).expect("the host's"),
-            die: geometry.die_of(ppn).get(),
-            block: geometry.block_of(ppn).get() % (geometry.planes * geometry.blocks_per_plane),
-            page: geometry.page_in_block(ppn),
-            rule,
-        });
+        let (ppn, geometry) = (Ppn::new(self.sets[set].lpn().get()), &self.settings.geometry);
+        let order = self.sets.order_of(set).expect("the host's");
+        self.failed.get_or_insert(SimError::broken_rule(order, ppn, geometry, rule));
     }
 
     /// Lets waiting commands ride along with `leader`, whose unit is `ppn`.
@@ -98,7 +92,8 @@ impl Device {
                 self.queues.tell(Happened::Withdrawn, place, op, self.now);
                 self.carry_out(from);
                 if room == Room::None {
-                    self.failed = Some(self.no_room(plane));
+                    self.failed =
+                        Some(SimError::no_room(plane, &self.settings.geometry, &self.ftl));
                     return;
                 }
                 self.account.room_awaited();

@@ -2,7 +2,7 @@
 
 use super::Device;
 use crate::account::{Answer, queue_wait};
-use crate::handle::{LineId, RequestId, SetId};
+use crate::handle::{RequestId, SetId};
 use crate::observe::{RequestAnswered, RequestDone};
 use crate::sets::Stage;
 
@@ -20,14 +20,14 @@ impl Device {
                 self.account.own_work_over();
             }
             if self.account.is_followed() {
-                self.tell_set_over(set, line);
+                self.teller().tell_set_over(set);
             }
             self.sets.remove(set);
             return self.release_charge(charge);
         };
         self.ledger().close_segment(set);
         if self.account.is_followed() {
-            self.tell_set_over(set, line);
+            self.teller().tell_set_over(set);
         }
         if self.host[handle].pages() > 0 {
             let erases = |command: &(Stage, _)| command.0 == Stage::HostErase;
@@ -48,16 +48,6 @@ impl Device {
         if self.host[handle].set_over(track.own(), track.parts()) {
             self.answer(handle);
         }
-    }
-
-    /// Tells observers that a set is over, and whether that frees the line that it has flushed.
-    #[cold]
-    fn tell_set_over(&mut self, set: SetId, line: Option<LineId>) {
-        let frees_line = line.is_some_and(|line| {
-            let line = self.line(line);
-            !line.is_dirty() && !line.is_flushing()
-        });
-        self.teller().tell_set_over(set, frees_line);
     }
 
     fn commit_trim(&mut self, set: SetId) {

@@ -24,15 +24,6 @@ impl Device {
         }
     }
 
-    /// A phase begins: where the device can be cut, what it holds is known from now on.
-    #[cold]
-    pub(super) fn adopt_contents(&mut self) {
-        let Some(mut durable) = self.account.take_new_durable() else { return };
-        self.teller().tell_units(durable.as_mut());
-        self.tell_dirty_lines(durable.as_mut());
-        self.account.follow_durable(durable);
-    }
-
     /// The power fails now, with a phase under way, and is back at once. Returns the device that
     /// recovery leaves, whose requests wait until it is over.
     pub(crate) fn cut(mut self, measured: bool, seed: u64) -> (Self, Cut) {

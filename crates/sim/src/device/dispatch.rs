@@ -112,7 +112,7 @@ impl Device {
             }
             // The die has begun an operation, or has none to begin now.
             let waited = self.flash.leave_line(die, self.now);
-            self.power_granted(die, waited);
+            self.teller().power_granted(die, waited);
             left = true;
         }
         left

@@ -84,7 +84,8 @@ impl Device {
     /// Begins to read ahead what runs of reads want.
     pub(super) fn read_ahead(&mut self) {
         while let Some((set, plane)) = self.translation().lines_of_reads().begin() {
-            self.own_set_made(set, None, plane, OwnCause::Ahead);
+            self.follow_sets();
+            self.teller().own_set_made(set, None, plane, OwnCause::Ahead);
             self.activate(set);
         }
     }

@@ -3,12 +3,13 @@
 //! Steps that let others go on call each other here and nowhere else. What they need of single
 //! rooms lies in files below, which call nothing of this one.
 
-use super::Device;
+use super::{Device, SimError};
 use crate::buffer::ports::Direction;
 use crate::buffer::{Batch, FlushOutcome, Put};
 use crate::ftl::{Lent, Scheme, Todo};
 use crate::handle::{LineId, SetId};
 use crate::host::Timer;
+use crate::metrics::counters::Phase;
 use crate::observe::{FlushTrigger, OwnCause};
 use crate::sets::{Mode, Stage};
 use flashyard_core::units::{Lpn, PlaneId, Span};
@@ -21,6 +22,18 @@ impl Device {
         answer
     }
 
+    /// The same where [`Self::carry_out`] follows later; returns from where on.
+    pub(super) fn ask_ftl<T>(
+        &mut self,
+        work: impl FnOnce(&mut Scheme, &mut Lent<'_>) -> T,
+    ) -> (T, usize) {
+        let (now, ended, todo) = (self.now, self.host.phase() == Phase::Post, &mut self.work.todo);
+        let from = todo.len();
+        let (scheme, base) = self.ftl.parts();
+        let mut lent = Lent { now, ended, base, sets: &mut self.sets, todo };
+        (work(scheme, &mut lent), from)
+    }
+
     /// Does what is listed from a place on. What that leads to is listed behind it, and done and
     /// taken off the list before the next.
     pub(super) fn carry_out(&mut self, from: usize) {
@@ -29,7 +42,8 @@ impl Device {
             at += 1;
             match todo {
                 Todo::Made { set, charge, plane, cause } => {
-                    self.own_set_made(set, charge, plane, cause);
+                    self.follow_sets();
+                    self.teller().own_set_made(set, charge, plane, cause);
                 }
                 Todo::GoOn(set) => self.activate(set),
                 Todo::Open(set) => self.open(set),
@@ -42,22 +56,11 @@ impl Device {
                 Todo::Seek(set, span) => {
                     self.host.set_timer(self.now.saturating_add(span), Timer::Sought(set));
                 }
-                Todo::Began(begun) => self.job_began(&begun),
-                Todo::GivenUp(valid, levels) => self.account.gc_given_up(valid, levels),
-                Todo::Merging { plane, kinds, charge } => {
-                    if self.account.is_followed() {
-                        let request = self.live_order(charge);
-                        self.teller().tell_merges(plane, kinds, request);
-                    }
+                Todo::NoRoom(plane) => {
+                    let geometry = &self.settings.geometry;
+                    self.failed = Some(SimError::no_room(plane, geometry, &self.ftl));
                 }
-                Todo::Copied(set, copy) => self.unit_copied(set, &copy),
-                Todo::EntryMoved(lpn, cached) => {
-                    self.account.entry_changed(lpn);
-                    self.account.cached_entries_updated(cached.into());
-                }
-                Todo::EntriesCached(count) => self.account.cached_entries_updated(count),
-                Todo::Erased(set, erased) => self.block_erased(set, erased),
-                Todo::Kept(lpn, number) => self.account.trim_kept(lpn, number),
+                Todo::Note(deed) => self.teller().note(&deed),
             }
         }
         self.work.todo.truncate(from);
@@ -287,7 +290,8 @@ impl Device {
         }
         if self.account.is_followed() {
             for &set in flushes {
-                self.tell_own_work(set, self.sets.plane(set), OwnCause::Flush(trigger));
+                let plane = self.sets.plane(set);
+                self.teller().tell_own_work(set, plane, OwnCause::Flush(trigger));
             }
         }
         let buffer = self.buffer.as_mut().expect("there is a buffer");

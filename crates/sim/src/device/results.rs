@@ -1,10 +1,10 @@
 //! The report over all measured phases.
 
-use super::time::ftl_figures;
 use super::upkeep::Upkeep;
 use super::{Device, SimError};
 use crate::account::EndState;
 use crate::initial;
+use crate::ledger::ftl_figures;
 use crate::parts::memory::Footprint;
 use crate::report::{BusReport, Report, Wear};
 
@@ -18,14 +18,7 @@ impl Device {
         if self.settings.keys.gc.restore {
             self.upkeep(Upkeep::Restore)?;
         }
-        if let Some(checker) = self.account.take_checker() {
-            let map = self.ftl.map();
-            map.audit();
-            checker.finish(|lpn| map.lookup(lpn), |units| map.are_unmapped(units));
-            if let Some(is_dirty) = self.ftl.dirty_entries() {
-                checker.finish_map(is_dirty);
-            }
-        }
+        self.teller().end_check();
         let end = self.end_state();
         self.account.report(&end).ok_or(SimError::TooMuchEnergy)
     }

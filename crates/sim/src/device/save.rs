@@ -7,11 +7,11 @@
 //! experiment can branch: another policy, another interface, other times.
 
 use super::Device;
-use super::time::ftl_figures;
 use crate::buffer::{Line, Saving};
 use crate::config::{InitialBuffer, InitialState, Sections, Settings, show_value};
 use crate::ftl::planned::Planned;
 use crate::handle::LineId;
+use crate::ledger::ftl_figures;
 use crate::parts::policy::Policy;
 use crate::saved::{Reader, RestoreError, Saved, Writer, load_list, save_list};
 

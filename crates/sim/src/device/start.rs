@@ -4,7 +4,7 @@ use super::Device;
 use crate::handle::SetId;
 use crate::sets::{Collects, Mode, Stage};
 use flashyard_core::command::Op;
-use flashyard_core::units::{DieId, Ppn, Span};
+use flashyard_core::units::{DieId, Ppn};
 
 impl Device {
     /// The die takes a command, and with it whatever else one operation can serve.
@@ -54,7 +54,7 @@ impl Device {
     fn take_power(&mut self, die: DieId, op: Op) {
         if self.flash.limits_power() {
             let waited = self.flash.take_power(die, op, self.now);
-            self.power_granted(die, waited);
+            self.teller().power_granted(die, waited);
         }
     }
 
@@ -67,13 +67,5 @@ impl Device {
                 device.let_ftl(|ftl, lent| ftl.block_taken(plane, charge, true, lent));
             }
         });
-    }
-
-    /// A die has left the line for power, if it stood there for some time.
-    pub(super) fn power_granted(&mut self, die: DieId, waited: Span) {
-        self.account.power_granted(waited);
-        if waited > Span::ZERO && self.account.is_followed() {
-            self.teller().tell_power(die, waited);
-        }
     }
 }

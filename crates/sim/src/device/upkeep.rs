@@ -57,7 +57,7 @@ impl Device {
             Upkeep::Collect => _ = self.collect_once(false)?,
             Upkeep::Restore => self.restore_free()?,
         }
-        self.see_accesses();
+        self.teller().see_accesses();
         self.account.end_maintenance(start, self.now);
         Ok(())
     }

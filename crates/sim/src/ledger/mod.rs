@@ -3,19 +3,26 @@
 //!
 //! It holds nothing. The device lends it the rooms that know what a set spends its time on: the
 //! sets with their accounts, the dies that they wait for, and the account that sums up. Who tells
-//! observers is lent the queues and the translation layer as well.
+//! observers is lent the others as well: it also counts what the translation layer has done, and
+//! accounts for time that passes without an event.
 
 mod counts;
+mod deeds;
 mod explain;
 mod tell;
+mod time;
 mod units;
+mod watch;
 
 use crate::account::Account;
+use crate::buffer::Buffer;
 use crate::flash::Flash;
 use crate::ftl::Ftl;
+use crate::host::Host;
 use crate::queues::Queues;
 use crate::sets::Sets;
 use flashyard_core::units::Time;
+pub(crate) use time::ftl_figures;
 
 /// What is lent to the ledger.
 pub(crate) struct Ledger<'a> {
@@ -30,4 +37,6 @@ pub(crate) struct Teller<'a> {
     pub(crate) ledger: Ledger<'a>,
     pub(crate) queues: &'a Queues,
     pub(crate) ftl: &'a Ftl,
+    pub(crate) buffer: Option<&'a Buffer>,
+    pub(crate) host: &'a mut Host,
 }

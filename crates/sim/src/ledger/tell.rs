@@ -1,7 +1,8 @@
 //! What observers are told that follow command sets: pieces of their lives, operations, transfers,
 //! and why the device does work of its own.
 
-use super::Teller;
+use super::{Ledger, Teller};
+use crate::buffer::Buffer;
 use crate::flash::{Carried, Transfer};
 use crate::ftl::BegunJob;
 use crate::handle::SetId;
@@ -9,13 +10,31 @@ use crate::observe::{
     BusTransfer, ChannelTransfer, CommandDone, FreeBlocks, JobBegan, MergeBegan, OperationBegan,
     OwnCause, OwnWork, PowerWaited, Queued, SetOver, Suspension,
 };
-use crate::sets::{Operation, Place};
+use crate::queues::Queues;
+use crate::sets::{Mode, Operation, Place};
 use flashyard_core::bus::request::BusKind;
 use flashyard_core::policy::CommandPolicy;
 use flashyard_core::units::{DieId, PlaneId, Ppn, Span, Time};
 
 /// The queue names of garbage collection, reads and erases before programs.
 const GC_QUEUES: &[&str] = &["GC-RCQ", "GC-PCQ"];
+
+impl Ledger<'_> {
+    /// The name of the queue that the current command of a set waits in.
+    fn queue_name(&self, set: SetId, queues: &Queues) -> &'static str {
+        let state = &self.sets[set];
+        let names = if state.in_gc_queue() { GC_QUEUES } else { queues.policy().queue_names() };
+        names[usize::from(state.queue())]
+    }
+
+    /// The current command of a set waits in a queue, or has `moved` to another place.
+    #[cold]
+    pub(crate) fn tell_queued(&mut self, set: SetId, queues: &Queues, moved: bool) {
+        let (command, queue) = (self.command_name(set), self.queue_name(set, queues));
+        let key = self.sets[set].key();
+        self.account.tell(&Queued { at: self.now, moved, command, queue, key });
+    }
+}
 
 impl Teller<'_> {
     /// The command of a set is over, with its operation.
@@ -30,7 +49,7 @@ impl Teller<'_> {
             lpn: stage.is_data().then_some(state.lpn().get()),
             die,
             ppn: state.ppn().map(Ppn::get),
-            queue: self.queue_name(set),
+            queue: self.ledger.queue_name(set, self.queues),
             key: state.key(),
             enqueued: state.enqueued(),
             start: state.started(),
@@ -41,18 +60,15 @@ impl Teller<'_> {
         self.ledger.account.tell(&event);
     }
 
-    /// The name of the queue that the current command of a set waits in.
-    fn queue_name(&self, set: SetId) -> &'static str {
-        let state = &self.ledger.sets[set];
-        let names =
-            if state.in_gc_queue() { GC_QUEUES } else { self.queues.policy().queue_names() };
-        names[usize::from(state.queue())]
-    }
-
-    /// A set is over, which has left a line of the write buffer free or not.
+    /// A set is over, and has left the line that it has flushed free or not.
     #[cold]
-    pub(crate) fn tell_set_over(&mut self, set: SetId, frees_line: bool) {
+    pub(crate) fn tell_set_over(&mut self, set: SetId) {
         let state = &self.ledger.sets[set];
+        let lines = self.buffer.map(Buffer::lines);
+        let frees_line = lines.zip(state.line()).is_some_and(|(lines, line)| {
+            let line = &lines[line];
+            !line.is_dirty() && !line.is_flushing()
+        });
         let event = SetOver {
             set: set.get(),
             at: self.ledger.now,
@@ -65,9 +81,16 @@ impl Teller<'_> {
         self.ledger.account.tell(&event);
     }
 
-    /// A die has the power that it stood in line for.
+    /// A die has left the line for power, if it stood there for some time.
+    pub(crate) fn power_granted(&mut self, die: DieId, waited: Span) {
+        self.ledger.account.power_granted(waited);
+        if waited > Span::ZERO && self.ledger.account.is_followed() {
+            self.tell_power(die, waited);
+        }
+    }
+
     #[cold]
-    pub(crate) fn tell_power(&mut self, die: DieId, waited: Span) {
+    fn tell_power(&mut self, die: DieId, waited: Span) {
         let (until, giver) = (self.ledger.now, self.ledger.flash.power_giver());
         let from = Time::from_ns(until.as_ns() - waited.as_ns());
         self.ledger.account.tell(&PowerWaited { die, from, until, giver });
@@ -93,14 +116,22 @@ impl Teller<'_> {
 
     /// How many blocks are free now.
     #[cold]
-    pub(crate) fn tell_free_blocks(&mut self) {
+    pub(super) fn tell_free_blocks(&mut self) {
         let event = FreeBlocks { at: self.ledger.now, blocks: self.ftl.all_free() };
         self.ledger.account.tell(&event);
     }
 
     /// A channel is reserved for an operation.
+    pub(crate) fn transferred(&mut self, transfer: &Transfer) {
+        let Transfer { channel, die, place, from, until } = *transfer;
+        self.ledger.account.transferred(channel, die, (from, until), place == Place::Output);
+        if self.ledger.account.is_followed() {
+            self.tell_channel(transfer);
+        }
+    }
+
     #[cold]
-    pub(crate) fn tell_channel(&mut self, transfer: &Transfer) {
+    fn tell_channel(&mut self, transfer: &Transfer) {
         if self.ledger.flash.has_requests() {
             return;
         }
@@ -122,7 +153,7 @@ impl Teller<'_> {
 
     /// A job of garbage collection begins, charged to the request of this order.
     #[cold]
-    pub(crate) fn tell_job(&mut self, begun: &BegunJob, request: Option<u64>) {
+    pub(super) fn tell_job(&mut self, begun: &BegunJob, request: Option<u64>) {
         let event = JobBegan {
             at: self.ledger.now,
             plane: begun.plane,
@@ -137,39 +168,55 @@ impl Teller<'_> {
 
     /// The layer of a plane has planned merges for the request of this order.
     #[cold]
-    pub(crate) fn tell_merges(&mut self, plane: PlaneId, kinds: [u64; 4], request: Option<u64>) {
+    pub(super) fn tell_merges(&mut self, plane: PlaneId, kinds: [u64; 4], request: Option<u64>) {
         self.ledger.account.tell(&MergeBegan { at: self.ledger.now, plane, kinds, request });
     }
 
-    /// A set for the device's own work has been made, charged to the request of this order.
+    /// A set for the device's own work has been made, whose first command runs on this plane.
     #[cold]
-    pub(crate) fn tell_own_work(
-        &mut self,
-        set: SetId,
-        plane: PlaneId,
-        cause: OwnCause,
-        request: Option<u64>,
-    ) {
+    pub(crate) fn tell_own_work(&mut self, set: SetId, plane: PlaneId, cause: OwnCause) {
+        let request = self.order_of(self.ledger.sets[set].charge());
         let event = OwnWork { at: self.ledger.now, set: set.get(), plane, cause, request };
         self.ledger.account.tell(&event);
     }
 
-    /// The current command of a set waits in a queue, or has `moved` to another place.
-    #[cold]
-    pub(crate) fn tell_queued(&mut self, set: SetId, moved: bool) {
-        let (command, queue) = (self.ledger.command_name(set), self.queue_name(set));
-        let key = self.ledger.sets[set].key();
-        self.ledger.account.tell(&Queued { at: self.ledger.now, moved, command, queue, key });
+    /// The operation of a die has been suspended; the array is free at `ready`.
+    pub(crate) fn suspended(&mut self, die: DieId, operation: &Operation, ready: Time) {
+        let (Ledger { now, sets, account, .. }, leader) = (&mut self.ledger, operation.leader());
+        account.operation_suspended();
+        if account.records_power() {
+            account.record_suspended(*now, die, operation, sets.pages_of(leader));
+        }
+        account.suspended(*now, die, false);
+        self.for_riders(leader, |ledger, set| {
+            ledger.close_with(set, operation);
+            ledger.enter(set, Mode::Suspended);
+            ledger.sets.stand(set, Place::Suspended);
+        });
+        self.tell_suspension(die, leader, ready, false);
+    }
+
+    /// The suspended operation of a die goes on; its array works from `works` on.
+    pub(crate) fn resumed(&mut self, die: DieId, leader: Option<SetId>, works: Time) {
+        self.ledger.account.suspended(self.ledger.now, die, true);
+        self.for_riders(leader, |ledger, set| {
+            ledger.enter(set, Mode::Running);
+            ledger.sets.stand(set, Place::Array);
+        });
+        self.tell_suspension(die, leader, works, true);
+    }
+
+    /// Calls `visit` with every set that an operation serves.
+    fn for_riders(&mut self, leader: Option<SetId>, visit: impl Fn(&mut Ledger<'_>, SetId)) {
+        let mut next = leader;
+        while let Some(set) = next {
+            next = self.ledger.sets[set].rider();
+            visit(&mut self.ledger, set);
+        }
     }
 
     /// The operation that a set leads is suspended, or resumed, by `until`.
-    pub(crate) fn tell_suspension(
-        &mut self,
-        die: DieId,
-        leader: Option<SetId>,
-        until: Time,
-        resumed: bool,
-    ) {
+    fn tell_suspension(&mut self, die: DieId, leader: Option<SetId>, until: Time, resumed: bool) {
         let Some(leader) = leader.filter(|_| self.ledger.account.is_observed()) else { return };
         let (command, state) = (self.ledger.command_name(leader), &self.ledger.sets[leader]);
         let purpose = state.purpose();
@@ -179,8 +226,15 @@ impl Teller<'_> {
     }
 
     /// A request has got the bus.
+    pub(crate) fn request_carried(&mut self, carried: &Carried) {
+        self.ledger.account.bus_carries(carried.from, carried.until);
+        if self.ledger.account.is_observed() {
+            self.tell_request(carried);
+        }
+    }
+
     #[cold]
-    pub(crate) fn tell_request(&mut self, carried: &Carried) {
+    fn tell_request(&mut self, carried: &Carried) {
         let Some(leader) = self.leader_of(carried.die, carried.place) else { return };
         let state = &self.ledger.sets[leader];
         let event = BusTransfer {

@@ -12,7 +12,7 @@ use flashyard_core::units::{BlockId, MapPage, Ppn};
 
 impl Teller<'_> {
     /// Tells an observer of all units that are not erased, in ascending order.
-    pub(crate) fn tell_units(&self, observer: &mut dyn Observer) {
+    pub(super) fn tell_units(&self, observer: &mut dyn Observer) {
         let geometry = self.ledger.sets.geometry();
         let (map, blocks) = (self.ftl.map(), self.ftl.blocks());
         // A layer, or the host, fills blocks in any order; a page map in ascending order.
@@ -54,7 +54,7 @@ impl Teller<'_> {
 
     /// A unit has been copied.
     #[cold]
-    pub(crate) fn tell_copied(&mut self, set: SetId, copy: &Copied) {
+    pub(super) fn tell_copied(&mut self, set: SetId, copy: &Copied) {
         let of_map = || Contents::Map(self.ledger.sets[set].map_page().get());
         let contents = copy.lpn.map_or_else(of_map, |lpn| Contents::Data(lpn.get()));
         let old = copy.current.then_some(copy.from);
@@ -133,7 +133,7 @@ impl Teller<'_> {
 
     /// A block has been erased.
     #[cold]
-    pub(crate) fn tell_erased(&mut self, set: SetId, erased: Erased) {
+    pub(super) fn tell_erased(&mut self, set: SetId, erased: Erased) {
         let state = &self.ledger.sets[set];
         let event = BlockErased {
             at: self.ledger.now,

@@ -20,7 +20,7 @@ use crate::flash::Flash;
 use crate::ftl::Ftl;
 use crate::handle::{RequestId, SetId};
 use crate::host::Host;
-use crate::ledger::{Ledger, Teller};
+use crate::ledger::Ledger;
 use crate::queues::Queues;
 use crate::sets::{Mode, Place, Sets, Stage};
 use flashyard_core::command::{Op, Purpose, StreamId};
@@ -141,9 +141,8 @@ impl Waiting<'_> {
             self.queues.stir(die);
         }
         if self.account.is_observed() {
-            let Self { now, sets, flash, account, queues, ftl, .. } = self;
-            let ledger = Ledger { now: *now, sets, flash, account };
-            Teller { ledger, queues, ftl }.tell_queued(set, moved);
+            let Self { now, sets, flash, account, queues, .. } = self;
+            Ledger { now: *now, sets, flash, account }.tell_queued(set, queues, moved);
         }
     }
 
