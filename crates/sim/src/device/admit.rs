@@ -5,17 +5,16 @@
 //! take slots in page order; no later request is translated before all of them have one.
 
 use super::Device;
-use crate::buffer::{barrier_stage, barrier_waits};
+use crate::buffer::barrier_waits;
 use crate::config::{Admission, UnmappedRead};
-use crate::handle::{LineId, RequestId, SetId};
+use crate::handle::{LineId, RequestId};
 use crate::host::Turn;
-use crate::sets::{Origin, Stage, Wait};
+use crate::observe::FlushTrigger;
+use crate::sets::Origin;
 use flashyard_core::command::{Op, Purpose, Rank, StreamId};
-use flashyard_core::graph::EdgeKind;
 use flashyard_core::host::HostAnswer;
 use flashyard_core::policy::{CommandPolicy, CommandView};
-use flashyard_core::request::{Flags, RequestOp};
-use flashyard_core::units::PlaneId;
+use flashyard_core::request::Flags;
 
 /// What is started next.
 enum Picked {
@@ -236,7 +235,7 @@ impl Device {
     #[inline]
     fn start_request(&mut self, handle: RequestId) -> Picked {
         if self.has_zones {
-            self.start_in_zone(handle);
+            self.translation().start_in_zone(handle);
         }
         self.begin_request(handle);
         if self.host.translate(handle, self.now) {
@@ -295,46 +294,27 @@ impl Device {
     /// A flush becomes a set without commands that waits for every live change; a trim of no whole
     /// page is over at once.
     fn start_without_pages(&mut self, handle: RequestId) {
-        let request = *self.host[handle].request();
-        self.host[handle].begin_barrier();
-        let flush = request.op == RequestOp::Flush;
-        if flush && !self.settings.keeps_writes() {
+        if self.host[handle].is_flush() && !self.settings.keeps_writes() {
             self.flush_all();
         }
-        let acts = self.acts_on_zone(handle);
-        let waits = flush || acts;
-        let stages: &[_] = if waits { &[(Stage::Barrier, PlaneId::new(0))] } else { &[] };
         self.make_room();
-        let origin = Origin { request: handle, order: self.host[handle].order(), page: 0 };
-        let barrier = self.sets.add_barrier(self.now, origin, stages);
-        self.host.charge_until(self.now, handle, self.sets.track_mut(barrier).earlier());
-        if flush {
-            self.wait_for_changes(barrier);
-        }
+        let (barrier, acts) = self.translation().make_barrier(handle);
         if acts {
-            self.act_on_zone(barrier, handle);
+            let charge = self.host.charge_of(Some(handle));
+            self.let_ftl(|ftl, lent| ftl.act(barrier, charge, lent));
         }
-        self.waiting().count_fot(handle, &[barrier]);
-        self.waiting().hand_on_ranks(&[barrier], None);
+        self.waiting().rank_barrier(handle, barrier);
         self.activate(barrier);
         self.wake_passed();
     }
 
-    /// A flush waits for the live changes since the flush before it, and for that one. It stands
-    /// among the changes itself, so that the next one finds it.
-    fn wait_for_changes(&mut self, barrier: SetId) {
-        let keeps = self.settings.keeps_writes();
-        let mut next = self.sets.newest_change();
-        while let Some(change) = next {
-            let flush = !self.sets[change].changes();
-            let stage = if flush { Some(0) } else { barrier_stage(&self.sets, change, keeps) };
-            if let Some(stage) = stage {
-                let wait = Wait { source: change, stage, kind: EdgeKind::Flush };
-                self.sets.connect(wait, barrier, 0);
-            }
-            next = self.sets.change_before(change).filter(|_| !flush);
+    /// Whether an action on zones may begin. What it waits for in the buffer is flushed.
+    fn may_act_on_zone(&mut self, handle: RequestId) -> bool {
+        let Some(groups) = self.translation().flushes_of_act(handle) else { return false };
+        for group in groups {
+            self.flush_lines(None, group, None, FlushTrigger::Asked);
         }
-        self.sets.list_change(barrier);
+        true
     }
 
     /// Translates pages of a request until it is done, `limit` is reached or the map cache stalls.

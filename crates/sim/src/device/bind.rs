@@ -10,10 +10,8 @@ use super::{Device, SimError};
 use crate::config::MultiPlane;
 use crate::ftl::{Binding, NandRule, Room};
 use crate::handle::SetId;
-use crate::sets::Mode;
 use crate::waiting::bind::Bound;
 use flashyard_core::command::Op;
-use flashyard_core::policy::Happened;
 use flashyard_core::units::{DieId, PlaneId, Ppn};
 
 impl Device {
@@ -87,18 +85,14 @@ impl Device {
             Room::NoReserve => self.failed = Some(SimError::NoReserve { plane: plane.get() }),
             Room::Elsewhere(other) => self.waiting().follow(set, other),
             Room::None | Room::Awaited => {
-                self.waiting().take_from_queue(set);
-                let (place, op) = ((self.sets.die(set), set), self.sets.stage(set).op());
-                self.queues.tell(Happened::Withdrawn, place, op, self.now);
+                self.waiting().withdraw(set);
                 self.carry_out(from);
                 if room == Room::None {
                     self.failed =
                         Some(SimError::no_room(plane, &self.settings.geometry, &self.ftl));
                     return;
                 }
-                self.account.room_awaited();
-                self.ledger().enter(set, Mode::Waiting);
-                self.waiting().hand_on_ranks(&[set], None);
+                self.waiting().await_room(set);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Dispatch: dies that may take a command look at what waits for them.
 
 use super::Device;
-use crate::flash::{Accepts, Power};
+use crate::flash::Accepts;
 use crate::waiting::bind::Bound;
 use flashyard_core::command::Op;
 use flashyard_core::units::DieId;
@@ -53,7 +53,7 @@ impl Device {
         let op = self.sets.stage(set).op();
         if (matches!(accepts, Accepts::Reads) && op != Op::Read)
             || (!self.short_road && op == Op::Program && self.host.holds_programs(self.now))
-            || (self.flash.limits_power() && !self.has_power(die, op))
+            || (self.flash.limits_power() && !self.waiting().has_power(die, op))
         {
             return false;
         }
@@ -89,18 +89,6 @@ impl Device {
         }
     }
 
-    /// Whether a die has, or may take, the power of its next command; if not it stands in line.
-    fn has_power(&mut self, die: DieId, op: Op) -> bool {
-        match self.flash.power_for(die, op, self.now) {
-            Power::Granted => true,
-            Power::JoinsLine => {
-                self.account.power_awaited();
-                false
-            }
-            Power::InLine => false,
-        }
-    }
-
     /// The dies in line for power take commands as far as it reaches. Returns whether any has left
     /// the line.
     fn serve_line(&mut self) -> bool {
@@ -110,9 +98,7 @@ impl Device {
             if !self.flash.end_service() || self.failed.is_some() {
                 break;
             }
-            // The die has begun an operation, or has none to begin now.
-            let waited = self.flash.leave_line(die, self.now);
-            self.teller().power_granted(die, waited);
+            self.waiting().leave_line(die);
             left = true;
         }
         left

@@ -3,10 +3,8 @@
 use super::Device;
 use crate::config::ReadAllocate;
 use crate::handle::SetId;
-use crate::random::TurnedBits;
 use crate::sets::{Operation, Stage};
 use flashyard_core::command::Op;
-use flashyard_core::policy::Happened;
 use flashyard_core::units::DieId;
 
 impl Device {
@@ -29,10 +27,7 @@ impl Device {
             device.settle(set, operation);
         });
         if self.queues.has_state() {
-            let (op, now) = (operation.op(), self.now);
-            self.for_riders(leader, |device, set| {
-                device.queues.tell(Happened::Completed, (die, set), op, now);
-            });
+            self.waiting().policy_sees_end(leader, die, operation.op());
         }
         self.waiting().stir(die);
         self.account.over(self.now, die, operation.op(), operation.gives_data());
@@ -134,10 +129,8 @@ impl Device {
                 if keeps && self.buffer.is_some() {
                     self.translation().lines_of_reads().keep(set);
                 }
-                let errors = self.read_errors(set);
-                if self.account.is_checked() {
-                    let read = self.sets[set].origin().expect("a request reads");
-                    self.account.read_over(read.order, read.page, errors);
+                if self.flash.turns_bits() || self.account.is_checked() {
+                    self.waiting().check_read(set);
                 }
             }
             Stage::CopyProgram | Stage::MergeProgram | Stage::FoldProgram | Stage::PadProgram => {
@@ -158,20 +151,6 @@ impl Device {
             | Stage::Link
             | Stage::Barrier => {}
         }
-    }
-
-    /// The errors of a read of flash, where there are any.
-    #[inline]
-    fn read_errors(&mut self, set: SetId) -> Option<TurnedBits> {
-        self.bit_errors.as_ref()?;
-        self.sets[set].ppn()?;
-        let bytes = self.settings.geometry.unit_bytes() / self.flash.codewords();
-        let bits = u64::from(self.waiting().codewords(set)) * u64::from(bytes) * 8;
-        let errors = self.bit_errors.as_mut()?;
-        let before = *errors;
-        let count = errors.pass(bits, |_| ());
-        self.account.bits_were_wrong(count);
-        Some(TurnedBits { before, bits, count })
     }
 
     /// The data of a write is on flash.

@@ -40,27 +40,25 @@ mod start;
 mod step;
 mod suspend;
 mod upkeep;
-mod zones;
 
 use crate::account::Account;
 pub use crate::account::{PhaseReport, Share, Utilisation};
 use crate::buffer::{Buffer, Line};
-use crate::check::Checker;
-use crate::config::{InitialState, MapStore, ReadAllocate, Settings};
+use crate::config::{MapStore, ReadAllocate, Settings};
 pub use crate::error::{LAST_ARRIVAL, RunError, SimError};
 use crate::flash::Flash;
-use crate::ftl::{Ftl, Todo};
+use crate::ftl::{Ftl, Todo, Zoned};
 use crate::handle::{LineId, SetId};
 use crate::host::Host;
 use crate::ledger::{Ledger, Teller};
 use crate::observe::Observer;
 pub use crate::phases::PhaseKeys;
 use crate::queues::Queues;
-use crate::random::BitErrors;
 use crate::sets::Sets;
 use crate::translation::Translation;
 use crate::view::View;
 use crate::waiting::{Delays, Waiting};
+use crate::zones::ZoneReport;
 use flashyard_core::units::Time;
 pub(crate) use phase::Measured;
 use std::fmt;
@@ -90,8 +88,6 @@ pub struct Device {
     follows_states: bool,
     /// Whether copies of log blocks may be done in bulk, as things are in this phase.
     copies_in_bulk: bool,
-    /// Which bits that host reads take from flash are wrong, if any.
-    bit_errors: Option<BitErrors>,
     delays: Delays,
     work: Work,
     failed: Option<SimError>,
@@ -154,9 +150,7 @@ impl Device {
     /// 8 bytes more for each sector of a unit whose sectors were written apart.
     pub fn check(&mut self) {
         self.flash.note_transfers();
-        let fresh = self.settings.keys.state.initial == InitialState::Fresh;
-        let checker = Checker::new(&self.settings);
-        self.teller().check_with(checker, fresh);
+        self.teller().check();
         self.find_short_road();
     }
 
@@ -165,10 +159,9 @@ impl Device {
     fn find_short_road(&mut self) {
         self.short_road = !self.full_way
             && !self.account.is_watched()
-            && self.bit_errors.is_none()
             && self.settings.keys.buffer.read_allocate == ReadAllocate::Never
             && !(self.queues.has_state() || self.host.limits_dies())
-            && !(self.flash.has_requests() || self.flash.limits_power())
+            && self.flash.is_plain()
             && !self.settings.keys.firmware.stalls_programs();
         self.admits_reads = self.short_road
             && !self.settings.keys.firmware.commands_reads()
@@ -187,6 +180,16 @@ impl Device {
     /// least recently used one first.
     pub fn preload_map(&mut self, lines: &[(u64, bool)]) -> Result<(), SimError> {
         self.ftl.preload_map(lines).map_err(SimError::InitialLines)
+    }
+
+    /// The zones, where there are any.
+    pub(crate) fn zones(&mut self) -> Option<&mut Zoned> {
+        self.ftl.zones()
+    }
+
+    /// A zone by its number.
+    pub(crate) fn zone(&self, zone: u32) -> Option<ZoneReport> {
+        self.ftl.seen_zones()?.report(zone)
     }
 
     /// What a host policy sees.
@@ -232,9 +235,9 @@ impl Device {
     /// What is lent to those who tell observers.
     #[inline]
     fn teller(&mut self) -> Teller<'_> {
-        let Self { now, sets, flash, account, queues, ftl, buffer, host, .. } = self;
+        let Self { now, settings, sets, flash, account, queues, ftl, buffer, host, .. } = self;
         let ledger = Ledger { now: *now, sets, flash, account };
-        Teller { ledger, queues, ftl, buffer: buffer.as_deref(), host }
+        Teller { ledger, settings, queues, ftl, buffer: buffer.as_deref(), host }
     }
 
     /// Measured time goes on to `now`, and nothing changes before.

@@ -27,7 +27,9 @@ impl Device {
         if self.short_road {
             self.sets.track_mut(set).taken(self.flash.busy(die, self.now), self.now);
         } else {
-            self.take_power(die, op);
+            if self.flash.limits_power() {
+                self.waiting().take_power(die, op);
+            }
             self.ledger().enter(set, Mode::Running);
         }
         self.waiting().board_as(stage, set, ppn, true);
@@ -47,14 +49,6 @@ impl Device {
         }
         if op == Op::Program && self.ftl.is_paced() {
             self.owe_copies(set);
-        }
-    }
-
-    /// A die takes the power of the command that it has taken.
-    fn take_power(&mut self, die: DieId, op: Op) {
-        if self.flash.limits_power() {
-            let waited = self.flash.take_power(die, op, self.now);
-            self.teller().power_granted(die, waited);
         }
     }
 

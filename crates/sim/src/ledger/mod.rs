@@ -8,6 +8,7 @@
 
 mod counts;
 mod deeds;
+mod end;
 mod explain;
 mod tell;
 mod time;
@@ -16,6 +17,7 @@ mod watch;
 
 use crate::account::Account;
 use crate::buffer::Buffer;
+use crate::config::Settings;
 use crate::flash::Flash;
 use crate::ftl::Ftl;
 use crate::host::Host;
@@ -35,6 +37,7 @@ pub(crate) struct Ledger<'a> {
 /// What is lent to those who tell observers.
 pub(crate) struct Teller<'a> {
     pub(crate) ledger: Ledger<'a>,
+    pub(crate) settings: &'a Settings,
     pub(crate) queues: &'a Queues,
     pub(crate) ftl: &'a Ftl,
     pub(crate) buffer: Option<&'a Buffer>,

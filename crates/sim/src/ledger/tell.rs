@@ -34,6 +34,21 @@ impl Ledger<'_> {
         let key = self.sets[set].key();
         self.account.tell(&Queued { at: self.now, moved, command, queue, key });
     }
+
+    /// A die has left the line for power, if it stood there for some time.
+    pub(crate) fn power_granted(&mut self, die: DieId, waited: Span) {
+        self.account.power_granted(waited);
+        if waited > Span::ZERO && self.account.is_followed() {
+            self.tell_power(die, waited);
+        }
+    }
+
+    #[cold]
+    fn tell_power(&mut self, die: DieId, waited: Span) {
+        let (until, giver) = (self.now, self.flash.power_giver());
+        let from = Time::from_ns(until.as_ns() - waited.as_ns());
+        self.account.tell(&PowerWaited { die, from, until, giver });
+    }
 }
 
 impl Teller<'_> {
@@ -79,21 +94,6 @@ impl Teller<'_> {
             frees_line,
         };
         self.ledger.account.tell(&event);
-    }
-
-    /// A die has left the line for power, if it stood there for some time.
-    pub(crate) fn power_granted(&mut self, die: DieId, waited: Span) {
-        self.ledger.account.power_granted(waited);
-        if waited > Span::ZERO && self.ledger.account.is_followed() {
-            self.tell_power(die, waited);
-        }
-    }
-
-    #[cold]
-    fn tell_power(&mut self, die: DieId, waited: Span) {
-        let (until, giver) = (self.ledger.now, self.ledger.flash.power_giver());
-        let from = Time::from_ns(until.as_ns() - waited.as_ns());
-        self.ledger.account.tell(&PowerWaited { die, from, until, giver });
     }
 
     /// A die takes the operation of a set.
@@ -188,7 +188,7 @@ impl Teller<'_> {
             account.record_suspended(*now, die, operation, sets.pages_of(leader));
         }
         account.suspended(*now, die, false);
-        self.for_riders(leader, |ledger, set| {
+        self.ledger.for_riders(leader, |ledger, set| {
             ledger.close_with(set, operation);
             ledger.enter(set, Mode::Suspended);
             ledger.sets.stand(set, Place::Suspended);
@@ -199,20 +199,11 @@ impl Teller<'_> {
     /// The suspended operation of a die goes on; its array works from `works` on.
     pub(crate) fn resumed(&mut self, die: DieId, leader: Option<SetId>, works: Time) {
         self.ledger.account.suspended(self.ledger.now, die, true);
-        self.for_riders(leader, |ledger, set| {
+        self.ledger.for_riders(leader, |ledger, set| {
             ledger.enter(set, Mode::Running);
             ledger.sets.stand(set, Place::Array);
         });
         self.tell_suspension(die, leader, works, true);
-    }
-
-    /// Calls `visit` with every set that an operation serves.
-    fn for_riders(&mut self, leader: Option<SetId>, visit: impl Fn(&mut Ledger<'_>, SetId)) {
-        let mut next = leader;
-        while let Some(set) = next {
-            next = self.ledger.sets[set].rider();
-            visit(&mut self.ledger, set);
-        }
     }
 
     /// The operation that a set leads is suspended, or resumed, by `until`.

@@ -1,7 +1,8 @@
-//! Those who begin to watch a device that holds something already, and the checker when it is done.
+//! Those who begin to watch a device that holds something already.
 
 use super::Teller;
 use crate::check::Checker;
+use crate::config::InitialState;
 use crate::observe::{Observer, PhaseBegan, UnitBuffered};
 
 impl Teller<'_> {
@@ -37,9 +38,11 @@ impl Teller<'_> {
         self.ledger.account.tell(&PhaseBegan { at: self.ledger.now, measured });
     }
 
-    /// A checker checks every event from now on; `fresh` is whether the device began empty.
-    pub(crate) fn check_with(&mut self, mut checker: Checker, fresh: bool) {
+    /// A checker checks every event from now on.
+    pub(crate) fn check(&mut self) {
+        let mut checker = Checker::new(self.settings);
         let (ftl, blocks) = (self.ftl, self.ftl.blocks());
+        let fresh = self.settings.keys.state.initial == InitialState::Fresh;
         if self.ledger.account.is_restored() || !fresh {
             checker.adopt(|lpn| ftl.locate(lpn), |block| ftl.written_units(block));
             checker.adopt_sectors(|lpn, sector| ftl.is_covered(lpn, sector));
@@ -51,16 +54,5 @@ impl Teller<'_> {
         checker.adopt_buffer(self.buffer.iter().flat_map(|buffer| buffer.contents()));
         checker.adopt_bad_blocks(|block| blocks.is_bad(block));
         self.ledger.account.check_with(checker);
-    }
-
-    /// The run is over: the checker, if there is one, looks at all that the device holds.
-    pub(crate) fn end_check(&mut self) {
-        let Some(checker) = self.ledger.account.take_checker() else { return };
-        let map = self.ftl.map();
-        map.audit();
-        checker.finish(|lpn| map.lookup(lpn), |units| map.are_unmapped(units));
-        if let Some(is_dirty) = self.ftl.dirty_entries() {
-            checker.finish_map(is_dirty);
-        }
     }
 }

@@ -12,7 +12,9 @@
 )]
 
 mod access;
+mod barrier;
 mod buffered;
+mod first;
 mod flush;
 mod map;
 mod zones;

@@ -13,6 +13,7 @@ pub(crate) mod bind;
 mod delays;
 mod gather;
 mod operation;
+mod power;
 
 use crate::account::Account;
 use crate::config::{ReadAllocate, Settings};
@@ -232,7 +233,8 @@ impl Waiting<'_> {
         self.insert(set, die, &placement, in_gc_queue, true);
     }
 
-    pub(crate) fn take_from_queue(&mut self, set: SetId) -> Option<Time> {
+    /// Takes the current command of a set out of its queue.
+    fn take_from_queue(&mut self, set: SetId) -> Option<Time> {
         self.leave_queue(set, self.sets.die(set))
     }
 
