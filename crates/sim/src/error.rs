@@ -117,6 +117,7 @@ impl SimError {
     }
 
     /// Why writes of a plane find no room.
+    #[cold]
     pub(crate) fn no_room(plane: PlaneId, geometry: &Geometry, ftl: &Ftl) -> Self {
         let blocks = ftl.blocks();
         if blocks.worn_out(plane) > 0 {
@@ -130,6 +131,7 @@ impl SimError {
     }
 
     /// The program of a page by the request of this order breaks a rule of NAND.
+    #[cold]
     pub(crate) fn broken_rule(order: u64, ppn: Ppn, geometry: &Geometry, rule: NandRule) -> Self {
         let blocks_of_die = geometry.planes * geometry.blocks_per_plane;
         Self::BrokenRule {

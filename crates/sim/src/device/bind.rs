@@ -7,7 +7,6 @@
 )]
 
 use super::{Device, SimError};
-use crate::config::MultiPlane;
 use crate::ftl::{Binding, NandRule, Room};
 use crate::handle::SetId;
 use crate::waiting::bind::Bound;
@@ -56,27 +55,21 @@ impl Device {
         if stage.op() == Op::Read && self.queues.is_empty(die) {
             return;
         }
-        let (own, geometry) = (self.sets.plane(leader), self.settings.geometry);
         let mut last = leader;
-        self.waiting().fill_page(leader, own, ppn, &mut last);
-        if self.settings.keys.nand.multi_plane == MultiPlane::None {
+        if !self.waiting().gather(leader, die, ppn, &mut last) {
             return;
         }
-        if geometry.joined > 1 && stage.op() == Op::Read {
-            return self.waiting().gather_joined(own, die, ppn, &mut last);
-        }
+        let (own, geometry) = (self.sets.plane(leader), &self.settings.geometry);
         let first = geometry.first_plane(die).get();
         for plane in (first..first + geometry.planes).map(PlaneId::new).filter(|p| *p != own) {
-            let Some(set) = self.queues.oldest(plane, stage) else { continue };
-            if !self.waiting().fits_beside(set, (die, plane), ppn) {
-                continue;
-            }
+            let Some(set) = self.waiting().beside(stage, (die, plane), ppn) else { continue };
             let Bound::Page(page) = self.bind(set, die) else { continue };
             self.waiting().join(set, (die, plane), page, &mut last);
         }
     }
 
     /// A program finds no room on its plane: it waits for an erase, or goes to another plane.
+    #[cold]
     pub(super) fn wait_for_room(&mut self, set: SetId) {
         let plane = self.sets.plane(set);
         let charge = self.host.charge_of(self.sets[set].charge());

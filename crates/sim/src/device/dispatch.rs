@@ -59,12 +59,10 @@ impl Device {
         }
         match self.bind(set, die) {
             Bound::Page(ppn) => {
-                self.waiting().leave_queue(set, die);
+                self.waiting().take(set, die);
                 if !self.short_road {
                     self.waiting().leaves_for_die(set, true);
                 }
-                let ends = || self.sets[set].in_gc_queue() || !self.queues.has_gc(die);
-                self.ftl.note_turn(die, ends);
                 self.start(set, die, ppn);
                 self.suspend_if_asked(die);
                 false
@@ -125,14 +123,7 @@ impl Device {
     /// The oldest command that comes next at any die of a scope starts, if its die accepts it.
     /// Returns whether another one comes next then.
     fn dispatch_oldest(&mut self, scope: u32, scopes: u32) -> bool {
-        let mut oldest = None;
-        for die in (scope..self.settings.geometry.dies()).step_by(scopes as usize).map(DieId::new) {
-            if let Some(set) = self.waiting().next_command(die) {
-                let next = (self.queues.arrival(set), die);
-                oldest = Some(oldest.map_or(next, |first| next.min(first)));
-            }
-        }
-        let Some((_, die)) = oldest else { return false };
+        let Some(die) = self.waiting().oldest_of(scope, scopes) else { return false };
         let accepts = matches!(self.flash.accepts(die), Accepts::Anything);
         if accepts {
             self.dispatch_next(die);

@@ -15,13 +15,13 @@ impl Device {
         if let Some(set) = leader.filter(alone) {
             return self.alone_over(set, operation, die);
         }
-        if self.account.records_power() {
-            self.account.record_operation(die, operation, self.sets.pages_of(leader));
+        if self.account.is_watched() {
+            self.teller().operation_over(die, operation);
         }
         let phase = self.host.phase();
         self.for_riders(leader, |device, set| {
             device.ledger().account_for(set, (die, phase), operation);
-            if device.account.is_observed() {
+            if device.account.is_watched() {
                 device.teller().tell_done(set, die, operation);
             }
             device.settle(set, operation);
@@ -30,7 +30,6 @@ impl Device {
             self.waiting().policy_sees_end(leader, die, operation.op());
         }
         self.waiting().stir(die);
-        self.account.over(self.now, die, operation.op(), operation.gives_data());
         self.for_riders(leader, Self::take_effect);
         self.stages_over(leader);
         self.wake_passed();
@@ -45,8 +44,7 @@ impl Device {
         let reads = self.sets.stage(set) == Stage::Read;
         if reads && let Some(request) = self.sets.end_read(set) {
             self.host.access_ends();
-            let track = self.sets.track(set);
-            if self.host[request].set_over(track.own(), track.parts()) {
+            if self.host[request].set_over(self.sets.track(set)) {
                 self.answer(request);
             }
         } else {
@@ -116,11 +114,10 @@ impl Device {
         match self.sets.stage(set) {
             Stage::Writeback | Stage::RewriteProgram => {
                 let (page, ppn) = (state.map_page(), state.ppn().expect("has a page"));
-                if self.account.follows_units() {
-                    self.teller().tell_map_written(set, page, ppn);
+                if self.account.is_watched() {
+                    self.teller().map_page_written(set);
                 }
                 self.ftl.map_written(page, ppn, set);
-                self.account.map_page_written(set);
             }
             Stage::Fetch => self.ftl.map_fetched(state.map_line(), set),
             Stage::Program => self.commit_write(set),
@@ -129,7 +126,7 @@ impl Device {
                 if keeps && self.buffer.is_some() {
                     self.translation().lines_of_reads().keep(set);
                 }
-                if self.flash.turns_bits() || self.account.is_checked() {
+                if self.flash.turns_bits() || self.account.is_watched() {
                     self.waiting().check_read(set);
                 }
             }
@@ -155,17 +152,15 @@ impl Device {
 
     /// The data of a write is on flash.
     fn commit_write(&mut self, set: SetId) {
-        if self.account.follows_units() {
+        if self.account.is_watched() {
             self.teller().tell_written(set);
         }
         let (number, counts) = self.ftl.write_over(set, &mut self.sets);
         if self.ftl.is_journaled() {
             self.let_ftl(|_, lent| lent.write_journal(None));
         }
-        if self.account.is_checked() {
-            let (state, order) = (&self.sets[set], self.sets.order_of(set));
-            let ppn = state.ppn().expect("a program has a page");
-            self.account.programmed(order, ppn, state.lpn(), number);
+        if self.account.is_watched() {
+            self.teller().programmed(set, number);
         }
         if counts {
             self.account.change_committed();

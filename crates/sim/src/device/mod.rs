@@ -17,13 +17,11 @@
 //! - `admit`, `pages`, `drain`: what is started of requests, and of the write buffer.
 //! - `live`: a set goes on, and what lets others go on.
 //! - `complete`, `link`: what a step does in a few rooms.
-//! - `bulk`: copies without events.
 
 mod admit;
 mod array;
 mod bind;
 mod build;
-mod bulk;
 mod complete;
 mod cut;
 mod dispatch;
@@ -244,9 +242,14 @@ impl Device {
     #[inline]
     fn time_passes(&mut self, now: Time) {
         if self.follows_states || self.host.outstanding() == 0 || self.account.records_power() {
-            let states = self.follows_states;
-            self.teller().time_passes(now, states);
+            self.account_for_time(now);
         }
+    }
+
+    #[inline(never)]
+    fn account_for_time(&mut self, now: Time) {
+        let states = self.follows_states;
+        self.teller().time_passes(now, states);
     }
 
     /// When a drained device rests: what reads have left in the buffer may still be put.

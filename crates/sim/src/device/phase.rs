@@ -59,8 +59,8 @@ impl Machine for Device {
         let stable = !keys.stable_percent.is_zero();
         self.host.begin(self.now, streams.iter().map(|(_, keys)| *keys), stable);
         self.queues.begin_phase(streams.iter().map(|(_, keys)| keys.weight));
-        self.copies_in_bulk = self.may_copy_in_bulk();
-        if self.account.follows_contents() {
+        self.copies_in_bulk = self.buffer.is_none() && self.waiting().may_copy_in_bulk();
+        if self.account.is_watched() {
             self.teller().phase_began(keys.measure);
         }
         keys.measure

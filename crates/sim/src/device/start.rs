@@ -33,18 +33,15 @@ impl Device {
             self.ledger().enter(set, Mode::Running);
         }
         self.waiting().board_as(stage, set, ppn, true);
-        if !self.short_road {
-            self.account.started(self.now, die, op);
-            if self.account.is_followed() {
-                self.teller().tell_operation(set, die);
-            }
+        if !self.short_road && self.account.is_watched() {
+            self.teller().operation_began(set, die, op);
         }
         if self.queues.gathers() {
             self.gather(set, die, ppn);
         }
         self.waiting().plan_operation(set, die, stage);
         self.phases_began();
-        if !self.short_road && self.account.is_checked() {
+        if !self.short_road && self.account.is_watched() {
             self.waiting().check_pages(set);
         }
         if op == Op::Program && self.ftl.is_paced() {

@@ -4,8 +4,7 @@
 use super::Device;
 use crate::flash::Suspension;
 use crate::host::Timer;
-use flashyard_core::command::Op;
-use flashyard_core::units::{DieId, PlaneId};
+use flashyard_core::units::DieId;
 
 impl Device {
     /// A program or an erase makes way for a read that would be served next, if it may.
@@ -13,8 +12,8 @@ impl Device {
         if !self.flash.is_suspendable(die, self.now) {
             return;
         }
-        let next = self.waiting().next_command(die).filter(|&set| !self.sets[set].in_gc_queue());
-        if next.is_none_or(|set| self.sets.stage(set).op() != Op::Read) {
+        let next = self.waiting().next_command(die);
+        if !next.is_some_and(|set| self.waiting().is_read_of_request(set)) {
             return;
         }
         if self.ftl.holds_reads() && self.writes_wait(die) {
@@ -30,14 +29,11 @@ impl Device {
     }
 
     /// Whether writes wait for lines of the buffer or, without one, programs of the die for copies.
-    fn writes_wait(&self, die: DieId) -> bool {
-        if let Some(buffer) = &self.buffer {
-            return buffer.first_waiting().is_some();
+    fn writes_wait(&mut self, die: DieId) -> bool {
+        match &self.buffer {
+            Some(buffer) => buffer.has_waiting(),
+            None => self.waiting().programs_wait(die),
         }
-        let geometry = &self.settings.geometry;
-        let first = geometry.first_plane(die).get();
-        let mut planes = (first..first + geometry.planes).map(PlaneId::new);
-        planes.any(|plane| self.ftl.is_held(plane, &self.sets))
     }
 
     /// The suspended operation of a die goes on.

@@ -1,7 +1,9 @@
 //! What is known of a request that has arrived and whose work is not over.
 
 use crate::handle::RequestId;
+use crate::metrics::answer::Answer;
 use crate::metrics::parts::Parts;
+use crate::sets::Track;
 use flashyard_core::policy::RequestView;
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::{Lpn, Span, Time};
@@ -167,6 +169,16 @@ impl Pending {
         }
     }
 
+    /// Whether it `stalls` now for a line of the map cache; it begins to, goes on, or ends.
+    pub(crate) fn stall(&mut self, stalls: bool, now: Time) -> bool {
+        if stalls {
+            self.begin_stall(now);
+        } else {
+            self.end_stall(now);
+        }
+        stalls
+    }
+
     /// Whether it waits for a line of the map cache.
     pub(crate) const fn is_stalled(&self) -> bool {
         self.stalled_since.is_some()
@@ -190,38 +202,44 @@ impl Pending {
         }
     }
 
-    /// A set of it is complete, whose commands took so long and whose latency has these parts.
-    /// Returns whether it was the last one.
+    /// Whether it `waits` now for earlier writes; it begins to, goes on, or ends.
+    pub(crate) fn await_flush(&mut self, waits: bool, now: Time) -> bool {
+        if waits {
+            self.begin_flush_wait(now);
+        } else {
+            self.end_flush_wait(now);
+        }
+        waits
+    }
+
+    /// A set of it is complete, with this account. Returns whether it was the last one.
     #[inline]
-    pub(crate) fn set_over(&mut self, own: Span, parts: &Parts) -> bool {
-        self.own += own;
+    pub(crate) fn set_over(&mut self, track: &Track) -> bool {
+        self.own += track.own();
         self.unfinished -= 1;
         let last = self.unfinished == 0 && self.is_translated();
         if last {
-            self.parts = *parts;
+            self.parts = *track.parts();
         }
         last
     }
 
-    /// When the first of its sets got a slot.
+    /// What is counted of it when it is answered.
     #[inline]
-    pub(crate) const fn first_slot(&self) -> Option<Time> {
-        self.first_slot
+    pub(crate) const fn answer(&self) -> Answer<'_> {
+        Answer {
+            order: self.order,
+            request: &self.request,
+            stream: self.stream(),
+            pages: self.pages,
+            fot: self.fot,
+            first_slot: self.first_slot,
+            own: self.own,
+            parts: &self.parts,
+        }
     }
 
-    /// Time of its sets' own commands on dies.
-    #[inline]
-    pub(crate) const fn own(&self) -> Span {
-        self.own
-    }
-
-    /// The parts of its latency, when its last set is complete.
-    #[inline]
-    pub(crate) const fn parts(&self) -> &Parts {
-        &self.parts
-    }
-
-    /// The same, to be added to: on a machine that has no command sets.
+    /// The parts of its latency, to be added to: on a machine that has no command sets.
     pub(crate) const fn parts_mut(&mut self) -> &mut Parts {
         &mut self.parts
     }

@@ -1,5 +1,7 @@
 //! What the translation layer has done: it is counted, checked and told to observers.
 
+#![expect(clippy::inline_always, reason = "a step of each copy; a call costs as much as it does")]
+
 use super::Teller;
 use crate::ftl::{BegunJob, Charge, Copied, Deed, Erased, Eraser};
 use crate::handle::{RequestId, SetId};
@@ -9,14 +11,16 @@ use flashyard_core::units::{Lpn, PlaneId};
 
 impl Teller<'_> {
     /// The layer has done a piece of its work.
+    #[inline(always)]
     pub(crate) fn note(&mut self, deed: &Deed) {
         let account = &mut *self.ledger.account;
         match *deed {
-            Deed::Began(ref begun) => self.job_began(begun),
+            Deed::Began(ref begun) => self.lend().job_began(begun),
             Deed::GivenUp(valid, levels) => account.gc_given_up(valid, levels),
             Deed::Merging { plane, kinds, charge } => {
                 if account.is_followed() {
-                    self.tell_merges(plane, kinds, self.live_order(charge));
+                    let order = self.live_order(charge);
+                    self.lend().tell_merges(plane, kinds, order);
                 }
             }
             Deed::Copied(set, ref copy) => self.unit_copied(set, copy),
@@ -25,12 +29,13 @@ impl Teller<'_> {
                 account.cached_entries_updated(cached.into());
             }
             Deed::EntriesCached(count) => account.cached_entries_updated(count),
-            Deed::Erased(set, erased) => self.block_erased(set, erased),
+            Deed::Erased(set, erased) => self.lend().block_erased(set, erased),
             Deed::Kept(lpn, number) => account.trim_kept(lpn, number),
         }
     }
 
     /// The layer has made a set of its own, whose first command runs on this plane.
+    #[inline(always)]
     pub(crate) fn own_set_made(
         &mut self,
         set: SetId,
@@ -41,8 +46,8 @@ impl Teller<'_> {
         let charge = charge.and_then(|request| self.host.charge(request));
         self.ledger.sets.charge_to(set, charge);
         self.ledger.account.own_work_begun();
-        if self.ledger.account.is_followed() {
-            self.tell_own_work(set, plane, cause);
+        if self.ledger.account.is_watched() {
+            self.lend().tell_own_work(set, plane, cause);
         }
     }
 
@@ -59,10 +64,10 @@ impl Teller<'_> {
         }
     }
 
+    #[inline(always)]
     fn unit_copied(&mut self, set: SetId, copy: &Copied) {
-        self.ledger.account.copied(copy.from, copy.to, copy.lpn);
-        if self.ledger.account.follows_units() {
-            self.tell_copied(set, copy);
+        if self.ledger.account.is_watched() {
+            self.lend().tell_copied(set, copy);
         }
         let of_job = copy.of_job && copy.lpn.is_some();
         self.ledger.account.unit_copied(copy.row, copy.current, of_job);

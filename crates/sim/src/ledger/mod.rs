@@ -10,6 +10,7 @@ mod counts;
 mod deeds;
 mod end;
 mod explain;
+mod requests;
 mod tell;
 mod time;
 mod units;
@@ -42,4 +43,15 @@ pub(crate) struct Teller<'a> {
     pub(crate) ftl: &'a Ftl,
     pub(crate) buffer: Option<&'a Buffer>,
     pub(crate) host: &'a mut Host,
+}
+
+impl Teller<'_> {
+    /// The same, for what seldom has to be told: only that has it in memory.
+    #[inline]
+    fn lend(&mut self) -> Teller<'_> {
+        let Self { ledger, settings, queues, ftl, buffer, host } = self;
+        let Ledger { now, sets, flash, account } = ledger;
+        let ledger = Ledger { now: *now, sets, flash, account };
+        Teller { ledger, settings, queues, ftl, buffer: *buffer, host }
+    }
 }

@@ -3,9 +3,10 @@
 
 use super::{Ledger, Teller};
 use crate::buffer::Buffer;
+use crate::buffer::ports::Reservation;
 use crate::flash::{Carried, Transfer};
 use crate::ftl::BegunJob;
-use crate::handle::SetId;
+use crate::handle::{LineId, SetId};
 use crate::observe::{
     BusTransfer, ChannelTransfer, CommandDone, FreeBlocks, JobBegan, MergeBegan, OperationBegan,
     OwnCause, OwnWork, PowerWaited, Queued, SetOver, Suspension,
@@ -13,6 +14,7 @@ use crate::observe::{
 use crate::queues::Queues;
 use crate::sets::{Mode, Operation, Place};
 use flashyard_core::bus::request::BusKind;
+use flashyard_core::command::Op;
 use flashyard_core::policy::CommandPolicy;
 use flashyard_core::units::{DieId, PlaneId, Ppn, Span, Time};
 
@@ -55,6 +57,9 @@ impl Teller<'_> {
     /// The command of a set is over, with its operation.
     #[cold]
     pub(crate) fn tell_done(&mut self, set: SetId, die: DieId, operation: &Operation) {
+        if !self.ledger.account.is_observed() {
+            return;
+        }
         let state = &self.ledger.sets[set];
         let stage = self.ledger.sets.stage(set);
         let event = CommandDone {
@@ -78,6 +83,9 @@ impl Teller<'_> {
     /// A set is over, and has left the line that it has flushed free or not.
     #[cold]
     pub(crate) fn tell_set_over(&mut self, set: SetId) {
+        if !self.ledger.account.is_followed() {
+            return;
+        }
         let state = &self.ledger.sets[set];
         let lines = self.buffer.map(Buffer::lines);
         let frees_line = lines.zip(state.line()).is_some_and(|(lines, line)| {
@@ -98,7 +106,24 @@ impl Teller<'_> {
 
     /// A die takes the operation of a set.
     #[cold]
-    pub(crate) fn tell_operation(&mut self, set: SetId, die: DieId) {
+    pub(crate) fn operation_began(&mut self, set: SetId, die: DieId, op: Op) {
+        self.ledger.account.started(self.ledger.now, die, op);
+        if self.ledger.account.is_followed() {
+            self.tell_operation(set, die);
+        }
+    }
+
+    /// The operation of a die is over.
+    #[cold]
+    pub(crate) fn operation_over(&mut self, die: DieId, operation: &Operation) {
+        let Ledger { now, sets, account, .. } = &mut self.ledger;
+        if account.records_power() {
+            account.record_operation(die, operation, sets.pages_of(operation.leader()));
+        }
+        account.over(*now, die, operation.op(), operation.gives_data());
+    }
+
+    fn tell_operation(&mut self, set: SetId, die: DieId) {
         let (state, stage) = (&self.ledger.sets[set], self.ledger.sets.stage(set));
         let event = OperationBegan {
             at: self.ledger.now,
@@ -175,6 +200,9 @@ impl Teller<'_> {
     /// A set for the device's own work has been made, whose first command runs on this plane.
     #[cold]
     pub(crate) fn tell_own_work(&mut self, set: SetId, plane: PlaneId, cause: OwnCause) {
+        if !self.ledger.account.is_followed() {
+            return;
+        }
         let request = self.order_of(self.ledger.sets[set].charge());
         let event = OwnWork { at: self.ledger.now, set: set.get(), plane, cause, request };
         self.ledger.account.tell(&event);
@@ -191,18 +219,16 @@ impl Teller<'_> {
         self.ledger.for_riders(leader, |ledger, set| {
             ledger.close_with(set, operation);
             ledger.enter(set, Mode::Suspended);
-            ledger.sets.stand(set, Place::Suspended);
         });
+        self.ledger.sets.stand(leader, Place::Suspended);
         self.tell_suspension(die, leader, ready, false);
     }
 
     /// The suspended operation of a die goes on; its array works from `works` on.
     pub(crate) fn resumed(&mut self, die: DieId, leader: Option<SetId>, works: Time) {
         self.ledger.account.suspended(self.ledger.now, die, true);
-        self.ledger.for_riders(leader, |ledger, set| {
-            ledger.enter(set, Mode::Running);
-            ledger.sets.stand(set, Place::Array);
-        });
+        self.ledger.for_riders(leader, |ledger, set| ledger.enter(set, Mode::Running));
+        self.ledger.sets.stand(leader, Place::Array);
         self.tell_suspension(die, leader, works, true);
     }
 
@@ -214,6 +240,18 @@ impl Teller<'_> {
         let (began, at) = (state.started(), self.ledger.now);
         let event = Suspension { command, purpose, die, began, at, until, resumed };
         self.ledger.account.tell(&event);
+    }
+
+    /// A port of the buffer has been granted for the unit of a set: it is put, or got.
+    #[cold]
+    pub(crate) fn tell_port(&mut self, set: SetId, line: Option<LineId>, granted: &Reservation) {
+        if !self.ledger.account.is_observed() {
+            return;
+        }
+        let lines = self.buffer.map(Buffer::lines);
+        let bank = lines.zip(line).map(|(lines, line)| lines[line].bank());
+        let state = &self.ledger.sets[set];
+        self.ledger.account.tell(&granted.told(state, state.writes(), bank));
     }
 
     /// A request has got the bus.

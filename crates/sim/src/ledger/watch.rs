@@ -30,6 +30,9 @@ impl Teller<'_> {
     /// known from now on.
     #[cold]
     pub(crate) fn phase_began(&mut self, measured: bool) {
+        if !self.ledger.account.follows_contents() {
+            return;
+        }
         if let Some(mut durable) = self.ledger.account.take_new_durable() {
             self.tell_units(durable.as_mut());
             self.tell_dirty_lines(durable.as_mut());

@@ -17,6 +17,7 @@ mod buffered;
 mod first;
 mod flush;
 mod map;
+mod put;
 mod zones;
 
 use crate::account::Account;
@@ -29,6 +30,7 @@ use crate::host::Host;
 use crate::sets::{Access, Does, Origin, Sets, Stage};
 use flashyard_core::request::{Flags, RequestOp};
 use flashyard_core::units::{Lpn, Time};
+pub(crate) use put::AfterPut;
 
 /// What is lent for a translation.
 pub(crate) struct Translation<'a> {

@@ -27,7 +27,7 @@ impl Waiting<'_> {
 
     /// FOT: own commands of the new sets and the unfinished commands of others that they wait for.
     #[inline(always)]
-    pub(crate) fn count_fot(&mut self, handle: RequestId, new: &[SetId]) {
+    pub(super) fn count_fot(&mut self, handle: RequestId, new: &[SetId]) {
         if !self.queues.counts_fot() {
             return;
         }

@@ -9,7 +9,9 @@
     reason = "a step of each command; a call costs as much as it does"
 )]
 
+mod admit;
 pub(crate) mod bind;
+mod bulk;
 mod delays;
 mod gather;
 mod operation;
@@ -63,7 +65,7 @@ impl Delays {
     }
 
     /// The translation of a request begins.
-    pub(crate) fn begin(&mut self) {
+    fn begin(&mut self) {
         self.fot_by_die.fill(Span::ZERO);
     }
 
@@ -77,7 +79,7 @@ impl Delays {
     /// A command of a request waits for a die. Where the list is full of sets that have gone on, it
     /// is given up, and made anew when it is asked for.
     #[inline]
-    pub(crate) fn note_queued(&mut self, request: RequestId, set: SetId) {
+    fn note_queued(&mut self, request: RequestId, set: SetId) {
         if self.request != Some(request) {
             return;
         }
@@ -121,7 +123,7 @@ impl Waiting<'_> {
 
     /// Adds a command to a queue of its die.
     #[inline(always)]
-    pub(crate) fn insert(
+    fn insert(
         &mut self,
         set: SetId,
         die: DieId,
@@ -240,7 +242,7 @@ impl Waiting<'_> {
 
     /// Takes the current command of a set, which waits for this die, out of its queue.
     #[inline(always)]
-    pub(crate) fn leave_queue(&mut self, set: SetId, die: DieId) -> Option<Time> {
+    fn leave_queue(&mut self, set: SetId, die: DieId) -> Option<Time> {
         if self.queues.gathers() {
             self.queues.unlist(set, self.sets.plane(set), self.sets.stage(set));
         }
@@ -285,6 +287,24 @@ impl Waiting<'_> {
             let first = self.sets[command].queue() < queues.policy().queues_before_urgent_gc();
             !first && (urgent || (queues.ranks_streams() && queues.gc_is_before(command)))
         })
+    }
+
+    /// Of the dies from `first` on, every `step`th, the one whose next command has come first.
+    pub(crate) fn oldest_of(&mut self, first: u32, step: u32) -> Option<DieId> {
+        let dies = (first..self.settings.geometry.dies()).step_by(step as usize).map(DieId::new);
+        let arrival = |die| {
+            let next = self.next_command(die)?;
+            Some((self.queues.arrival(next), die))
+        };
+        dies.filter_map(arrival).min().map(|(_, die)| die)
+    }
+
+    /// Whether programs of a die wait for copies.
+    pub(crate) fn programs_wait(&self, die: DieId) -> bool {
+        let geometry = &self.settings.geometry;
+        let first = geometry.first_plane(die).get();
+        let mut planes = (first..first + geometry.planes).map(PlaneId::new);
+        planes.any(|plane| self.ftl.is_held(plane, self.sets))
     }
 
     /// A command waits for another plane: the data of a read has moved there, or a write found its
@@ -341,10 +361,18 @@ impl Waiting<'_> {
     }
 
     #[inline(always)]
-    pub(crate) fn take_slot(&mut self, set: SetId) {
+    fn take_slot(&mut self, set: SetId) {
         self.sets.take_slot(set);
         let (now, request) = (self.now, self.sets[set].owner());
         self.host[request].has_slot(now);
+    }
+
+    /// A die takes a command and begins an operation for it.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, set: SetId, die: DieId) {
+        self.leave_queue(set, die);
+        let ends = || self.sets[set].in_gc_queue() || !self.queues.has_gc(die);
+        self.ftl.note_turn(die, ends);
     }
 
     /// A die begins a command: limits of what waits for dies, and a policy with a state, are told.

@@ -98,8 +98,11 @@ impl Waiting<'_> {
         slowest
     }
 
-    /// Shows the checker every page of an operation.
+    /// Shows the checker, if there is one, every page of an operation.
     pub(crate) fn check_pages(&mut self, leader: SetId) {
+        if !self.account.is_checked() {
+            return;
+        }
         let slc = self.flash.operation(self.sets.die(leader), Place::Array).slc();
         for set in self.sets.riders(Some(leader)) {
             let (state, stage) = (&self.sets[set], self.sets.stage(set));
@@ -125,9 +128,7 @@ impl Waiting<'_> {
     /// An operation is over: a policy with a state is told of each set that it has served.
     #[cold]
     pub(crate) fn policy_sees_end(&mut self, leader: Option<SetId>, die: DieId, op: Op) {
-        let mut next = leader;
-        while let Some(set) = next {
-            next = self.sets[set].rider();
+        for set in self.sets.riders(leader) {
             self.queues.tell(Happened::Completed, (die, set), op, self.now);
         }
     }

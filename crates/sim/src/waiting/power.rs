@@ -7,6 +7,7 @@ use flashyard_core::units::DieId;
 
 impl Waiting<'_> {
     /// Whether a die has, or may take, the power of its next command; if not it stands in line.
+    #[inline(never)]
     pub(crate) fn has_power(&mut self, die: DieId, op: Op) -> bool {
         match self.flash.power_for(die, op, self.now) {
             Power::Granted => true,
