@@ -60,7 +60,9 @@ impl Device {
         durable.restart();
         device.ftl = self.ftl;
         device.translation().restore_lines(&lines);
-        lines.iter().for_each(|line| durable.is_saved(line.lpn.get(), line.version));
+        for line in &lines {
+            durable.is_saved(line.lpn.get(), line.version);
+        }
         device.account = self.account;
         device.account.restart(durable);
         device.host.go_on_from(&self.host, self.now + cut.recovery);

@@ -45,7 +45,7 @@ impl Device {
             && !next.is_some_and(|set| self.waiting().is_read_of_request(set))
         {
             if self.flash.can_resume(die) {
-                self.resume(die);
+                self.waiting().resume(die);
             }
             return false;
         }

@@ -18,14 +18,7 @@ impl Device {
         if self.account.is_watched() {
             self.teller().operation_over(die, operation);
         }
-        let phase = self.host.phase();
-        self.for_riders(leader, |device, set| {
-            device.ledger().account_for(set, (die, phase), operation);
-            if device.account.is_watched() {
-                device.teller().tell_done(set, die, operation);
-            }
-            device.settle(set, operation);
-        });
+        self.for_riders(leader, |device, set| device.settle(set, die, operation));
         if self.queues.has_state() {
             self.waiting().policy_sees_end(leader, die, operation.op());
         }
@@ -37,9 +30,7 @@ impl Device {
 
     /// The operation of a single set is over.
     fn alone_over(&mut self, set: SetId, operation: &Operation, die: DieId) {
-        let phase = self.host.phase();
-        self.ledger().account_for(set, (die, phase), operation);
-        self.settle(set, operation);
+        self.settle(set, die, operation);
         self.waiting().stir(die);
         let reads = self.sets.stage(set) == Stage::Read;
         if reads && let Some(request) = self.sets.end_read(set) {
@@ -69,9 +60,10 @@ impl Device {
     }
 
     /// Ends the account of a command and, of a program, fills its block.
-    #[inline]
-    fn settle(&mut self, set: SetId, operation: &Operation) {
-        self.ledger().close_with(set, operation);
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
+    #[inline(always)]
+    fn settle(&mut self, set: SetId, die: DieId, operation: &Operation) {
+        self.teller().command_over(set, die, operation);
         if operation.op() == Op::Program {
             self.ftl.programmed(self.sets[set].ppn().expect("a program has a page"));
         }

@@ -44,7 +44,7 @@ impl Device {
                 Timer::Port | Timer::Dispatched | Timer::Credit(_) | Timer::Reaped(_) => {}
                 Timer::Search(plane) => self.let_ftl(|ftl, lent| ftl.search_over(plane, lent)),
                 Timer::Sought(set) => self.open(set),
-                Timer::Suspendable(die) => self.suspendable(die),
+                Timer::Suspendable(die) => self.waiting().suspendable(die),
                 Timer::Programs => {
                     (0..self.settings.geometry.dies())
                         .for_each(|die| self.waiting().stir(DieId::new(die)));

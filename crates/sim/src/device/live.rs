@@ -11,7 +11,7 @@ use crate::host::Timer;
 use crate::metrics::counters::Phase;
 use crate::observe::{FlushTrigger, OwnCause};
 use crate::sets::{Mode, Stage};
-use crate::translation::AfterPut;
+use crate::translation::put::AfterPut;
 use flashyard_core::units::{Lpn, PlaneId};
 
 impl Device {
@@ -299,7 +299,7 @@ impl Device {
     /// Begins to flush a dirty line, with others of its group as far as its program unit has room.
     /// Returns whether its own flush began.
     pub(super) fn flush_line(&mut self, line: LineId, trigger: FlushTrigger) -> bool {
-        let group = self.line(line).group();
+        let group = self.write_buffer().lines()[line].group();
         let began = self.flush_lines(Some(line), group, None, trigger).head;
         self.plan_flushes();
         began

@@ -41,12 +41,12 @@ mod upkeep;
 
 use crate::account::Account;
 pub use crate::account::{PhaseReport, Share, Utilisation};
-use crate::buffer::{Buffer, Line};
+use crate::buffer::Buffer;
 use crate::config::{MapStore, ReadAllocate, Settings};
 pub use crate::error::{LAST_ARRIVAL, RunError, SimError};
 use crate::flash::Flash;
 use crate::ftl::{Ftl, Todo, Zoned};
-use crate::handle::{LineId, SetId};
+use crate::handle::SetId;
 use crate::host::Host;
 use crate::ledger::{Ledger, Teller};
 use crate::observe::Observer;
@@ -155,16 +155,16 @@ impl Device {
     /// Opens the short road, where nobody watches and the device has nothing that its steps leave
     /// out. What takes it leaves what it would leave on the full way.
     fn find_short_road(&mut self) {
-        self.short_road = !self.full_way
-            && !self.account.is_watched()
-            && self.settings.keys.buffer.read_allocate == ReadAllocate::Never
-            && !(self.queues.has_state() || self.host.limits_dies())
-            && self.flash.is_plain()
-            && !self.settings.keys.firmware.stalls_programs();
+        let keys = &self.settings.keys;
+        let held_back = self.host.limits_dies() || keys.firmware.stalls_programs();
+        self.short_road = !(self.full_way || self.account.is_watched() || held_back)
+            && keys.buffer.read_allocate == ReadAllocate::Never
+            && !self.queues.has_state()
+            && self.flash.is_plain();
         self.admits_reads = self.short_road
-            && !self.settings.keys.firmware.commands_reads()
-            && !self.settings.keys.buffer.reads_ahead()
-            && self.settings.keys.map.store == MapStore::Resident
+            && !keys.firmware.commands_reads()
+            && !keys.buffer.reads_ahead()
+            && keys.map.store == MapStore::Resident
             && !self.host.carries_pages();
     }
 
@@ -282,11 +282,6 @@ impl Device {
 
     fn write_buffer_mut(&mut self) -> &mut Buffer {
         self.buffer.as_mut().expect("there is a buffer")
-    }
-
-    /// A line of the buffer.
-    fn line(&self, line: LineId) -> &Line {
-        &self.write_buffer().lines()[line]
     }
 
     /// Calls `visit` with every set that an operation serves.

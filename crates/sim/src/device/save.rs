@@ -9,7 +9,7 @@ use super::Device;
 use crate::buffer::Buffer;
 use crate::config::{InitialBuffer, InitialState, Settings};
 use crate::ftl::planned::Planned;
-use crate::ledger::ftl_figures;
+use crate::ledger::time::ftl_figures;
 use crate::parts::policy::Policy;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
 

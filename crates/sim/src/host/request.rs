@@ -156,25 +156,13 @@ impl Pending {
         self.fot = fot;
     }
 
-    /// It begins to wait for a line of the map cache, or goes on waiting.
-    pub(crate) fn begin_stall(&mut self, now: Time) {
-        self.stalled_since.get_or_insert(now);
-    }
-
-    /// It no longer waits for a line of the map cache.
+    /// Whether it `stalls` now for a line of the map cache: it begins to, goes on, or ends.
     #[inline]
-    pub(crate) fn end_stall(&mut self, now: Time) {
-        if let Some(since) = self.stalled_since.take() {
-            self.stalled_ns += now.since(since).as_ns();
-        }
-    }
-
-    /// Whether it `stalls` now for a line of the map cache; it begins to, goes on, or ends.
     pub(crate) fn stall(&mut self, stalls: bool, now: Time) -> bool {
         if stalls {
-            self.begin_stall(now);
-        } else {
-            self.end_stall(now);
+            self.stalled_since.get_or_insert(now);
+        } else if let Some(since) = self.stalled_since.take() {
+            self.stalled_ns += now.since(since).as_ns();
         }
         stalls
     }
@@ -190,24 +178,13 @@ impl Pending {
         self.flush_since.is_some()
     }
 
-    /// It begins to wait for earlier writes or a line of the buffer, or goes on waiting.
-    pub(crate) fn begin_flush_wait(&mut self, now: Time) {
-        self.flush_since.get_or_insert(now);
-    }
-
-    /// It no longer waits for earlier writes or a line of the buffer.
-    pub(crate) fn end_flush_wait(&mut self, now: Time) {
-        if let Some(since) = self.flush_since.take() {
-            self.flush_ns += now.since(since).as_ns();
-        }
-    }
-
-    /// Whether it `waits` now for earlier writes; it begins to, goes on, or ends.
+    /// Whether it `waits` now for earlier writes or a line of the buffer: it begins to, goes on, or
+    /// ends.
     pub(crate) fn await_flush(&mut self, waits: bool, now: Time) -> bool {
         if waits {
-            self.begin_flush_wait(now);
-        } else {
-            self.end_flush_wait(now);
+            self.flush_since.get_or_insert(now);
+        } else if let Some(since) = self.flush_since.take() {
+            self.flush_ns += now.since(since).as_ns();
         }
         waits
     }

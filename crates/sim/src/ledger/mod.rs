@@ -8,11 +8,10 @@
 
 mod counts;
 mod deeds;
-mod end;
 mod explain;
 mod requests;
 mod tell;
-mod time;
+pub(crate) mod time;
 mod units;
 mod watch;
 
@@ -25,7 +24,6 @@ use crate::host::Host;
 use crate::queues::Queues;
 use crate::sets::Sets;
 use flashyard_core::units::Time;
-pub(crate) use time::ftl_figures;
 
 /// What is lent to the ledger.
 pub(crate) struct Ledger<'a> {

@@ -41,25 +41,111 @@ impl Ledger<'_> {
     pub(crate) fn power_granted(&mut self, die: DieId, waited: Span) {
         self.account.power_granted(waited);
         if waited > Span::ZERO && self.account.is_followed() {
-            self.tell_power(die, waited);
+            let (until, giver) = (self.now, self.flash.power_giver());
+            let from = Time::from_ns(until.as_ns() - waited.as_ns());
+            self.account.tell(&PowerWaited { die, from, until, giver });
         }
     }
 
-    #[cold]
-    fn tell_power(&mut self, die: DieId, waited: Span) {
-        let (until, giver) = (self.now, self.flash.power_giver());
-        let from = Time::from_ns(until.as_ns() - waited.as_ns());
-        self.account.tell(&PowerWaited { die, from, until, giver });
+    /// A channel is reserved for an operation.
+    pub(crate) fn transferred(&mut self, transfer: &Transfer) {
+        let Transfer { channel, die, place, from, until } = *transfer;
+        self.account.transferred(channel, die, (from, until), place == Place::Output);
+        if self.flash.has_requests() || !self.account.is_followed() {
+            return;
+        }
+        let Some(set) = self.flash.operation(die, place).leader() else { return };
+        let state = &self.sets[set];
+        let event = ChannelTransfer {
+            channel,
+            die,
+            set: set.get(),
+            command: self.command_name(set),
+            purpose: state.purpose(),
+            from,
+            until,
+            out: place == Place::Output,
+        };
+        self.account.tell(&event);
+    }
+
+    /// The operation of a die has been suspended; the array is free at `ready`.
+    pub(crate) fn suspended(&mut self, die: DieId, operation: &Operation, ready: Time) {
+        let (now, leader, account) = (self.now, operation.leader(), &mut *self.account);
+        account.operation_suspended();
+        if account.records_power() {
+            account.record_suspended(now, die, operation, self.sets.pages_of(leader));
+        }
+        account.suspended(now, die, false);
+        self.for_riders(leader, |ledger, set| {
+            ledger.close_with(set, operation);
+            ledger.enter(set, Mode::Suspended);
+        });
+        self.sets.stand(leader, Place::Suspended);
+        self.tell_suspension(die, leader, ready, false);
+    }
+
+    /// The suspended operation of a die goes on; its array works from `works` on.
+    pub(crate) fn resumed(&mut self, die: DieId, leader: Option<SetId>, works: Time) {
+        self.account.suspended(self.now, die, true);
+        self.for_riders(leader, |ledger, set| ledger.enter(set, Mode::Running));
+        self.sets.stand(leader, Place::Array);
+        self.tell_suspension(die, leader, works, true);
+    }
+
+    /// The operation that a set leads is suspended, or resumed, by `until`.
+    fn tell_suspension(&mut self, die: DieId, leader: Option<SetId>, until: Time, resumed: bool) {
+        let Some(leader) = leader.filter(|_| self.account.is_observed()) else { return };
+        let (command, state) = (self.command_name(leader), &self.sets[leader]);
+        let purpose = state.purpose();
+        let (began, at) = (state.started(), self.now);
+        let event = Suspension { command, purpose, die, began, at, until, resumed };
+        self.account.tell(&event);
+    }
+
+    /// A request has got the bus.
+    pub(crate) fn request_carried(&mut self, carried: &Carried) {
+        self.account.bus_carries(carried.from, carried.until);
+        if !self.account.is_observed() {
+            return;
+        }
+        let Some(leader) = self.leader_of(carried.die, carried.place) else { return };
+        let state = &self.sets[leader];
+        let event = BusTransfer {
+            command: self.command_name(leader),
+            purpose: state.purpose(),
+            request: carried.request,
+            die: carried.die,
+            start: carried.from,
+            end: carried.until,
+            ready: (carried.request.kind == BusKind::Status).then_some(carried.ready),
+        };
+        self.account.tell(&event);
+    }
+
+    /// The set that leads the operation of a die whose request has just been sent.
+    fn leader_of(&self, die: DieId, place: Place) -> Option<SetId> {
+        let at = |place| self.flash.operation(die, place).leader();
+        // The loop of the framework may send data before the time at which the page register has
+        // them.
+        at(place).or_else(|| at(Place::Array))
     }
 }
 
 impl Teller<'_> {
-    /// The command of a set is over, with its operation.
-    #[cold]
-    pub(crate) fn tell_done(&mut self, set: SetId, die: DieId, operation: &Operation) {
-        if !self.ledger.account.is_observed() {
-            return;
+    /// The command of a set is over, with its operation: that is counted and charged.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
+    pub(crate) fn command_over(&mut self, set: SetId, die: DieId, operation: &Operation) {
+        self.ledger.account_for(set, (die, self.host.phase()), operation);
+        if self.ledger.account.is_observed() {
+            self.lend().tell_done(set, die, operation);
         }
+        self.ledger.close_with(set, operation);
+    }
+
+    #[cold]
+    fn tell_done(&mut self, set: SetId, die: DieId, operation: &Operation) {
         let state = &self.ledger.sets[set];
         let stage = self.ledger.sets.stage(set);
         let event = CommandDone {
@@ -108,9 +194,22 @@ impl Teller<'_> {
     #[cold]
     pub(crate) fn operation_began(&mut self, set: SetId, die: DieId, op: Op) {
         self.ledger.account.started(self.ledger.now, die, op);
-        if self.ledger.account.is_followed() {
-            self.tell_operation(set, die);
+        if !self.ledger.account.is_followed() {
+            return;
         }
+        let state = &self.ledger.sets[set];
+        let event = OperationBegan {
+            at: self.ledger.now,
+            die,
+            plane: self.ledger.sets.plane(set),
+            set: set.get(),
+            command: self.ledger.command_name(set),
+            op,
+            purpose: state.purpose(),
+            ppn: state.ppn().map(Ppn::get),
+        };
+        self.ledger.account.tell(&event);
+        self.tell_free_blocks();
     }
 
     /// The operation of a die is over.
@@ -123,56 +222,10 @@ impl Teller<'_> {
         account.over(*now, die, operation.op(), operation.gives_data());
     }
 
-    fn tell_operation(&mut self, set: SetId, die: DieId) {
-        let (state, stage) = (&self.ledger.sets[set], self.ledger.sets.stage(set));
-        let event = OperationBegan {
-            at: self.ledger.now,
-            die,
-            plane: self.ledger.sets.plane(set),
-            set: set.get(),
-            command: self.ledger.command_name(set),
-            op: stage.op(),
-            purpose: state.purpose(),
-            ppn: state.ppn().map(Ppn::get),
-        };
-        self.ledger.account.tell(&event);
-        self.tell_free_blocks();
-    }
-
     /// How many blocks are free now.
     #[cold]
     pub(super) fn tell_free_blocks(&mut self) {
         let event = FreeBlocks { at: self.ledger.now, blocks: self.ftl.all_free() };
-        self.ledger.account.tell(&event);
-    }
-
-    /// A channel is reserved for an operation.
-    pub(crate) fn transferred(&mut self, transfer: &Transfer) {
-        let Transfer { channel, die, place, from, until } = *transfer;
-        self.ledger.account.transferred(channel, die, (from, until), place == Place::Output);
-        if self.ledger.account.is_followed() {
-            self.tell_channel(transfer);
-        }
-    }
-
-    #[cold]
-    fn tell_channel(&mut self, transfer: &Transfer) {
-        if self.ledger.flash.has_requests() {
-            return;
-        }
-        let leader = self.ledger.flash.operation(transfer.die, transfer.place).leader();
-        let Some(set) = leader else { return };
-        let state = &self.ledger.sets[set];
-        let event = ChannelTransfer {
-            channel: transfer.channel,
-            die: transfer.die,
-            set: set.get(),
-            command: self.ledger.command_name(set),
-            purpose: state.purpose(),
-            from: transfer.from,
-            until: transfer.until,
-            out: transfer.place == Place::Output,
-        };
         self.ledger.account.tell(&event);
     }
 
@@ -208,40 +261,6 @@ impl Teller<'_> {
         self.ledger.account.tell(&event);
     }
 
-    /// The operation of a die has been suspended; the array is free at `ready`.
-    pub(crate) fn suspended(&mut self, die: DieId, operation: &Operation, ready: Time) {
-        let (Ledger { now, sets, account, .. }, leader) = (&mut self.ledger, operation.leader());
-        account.operation_suspended();
-        if account.records_power() {
-            account.record_suspended(*now, die, operation, sets.pages_of(leader));
-        }
-        account.suspended(*now, die, false);
-        self.ledger.for_riders(leader, |ledger, set| {
-            ledger.close_with(set, operation);
-            ledger.enter(set, Mode::Suspended);
-        });
-        self.ledger.sets.stand(leader, Place::Suspended);
-        self.tell_suspension(die, leader, ready, false);
-    }
-
-    /// The suspended operation of a die goes on; its array works from `works` on.
-    pub(crate) fn resumed(&mut self, die: DieId, leader: Option<SetId>, works: Time) {
-        self.ledger.account.suspended(self.ledger.now, die, true);
-        self.ledger.for_riders(leader, |ledger, set| ledger.enter(set, Mode::Running));
-        self.ledger.sets.stand(leader, Place::Array);
-        self.tell_suspension(die, leader, works, true);
-    }
-
-    /// The operation that a set leads is suspended, or resumed, by `until`.
-    fn tell_suspension(&mut self, die: DieId, leader: Option<SetId>, until: Time, resumed: bool) {
-        let Some(leader) = leader.filter(|_| self.ledger.account.is_observed()) else { return };
-        let (command, state) = (self.ledger.command_name(leader), &self.ledger.sets[leader]);
-        let purpose = state.purpose();
-        let (began, at) = (state.started(), self.ledger.now);
-        let event = Suspension { command, purpose, die, began, at, until, resumed };
-        self.ledger.account.tell(&event);
-    }
-
     /// A port of the buffer has been granted for the unit of a set: it is put, or got.
     #[cold]
     pub(crate) fn tell_port(&mut self, set: SetId, line: Option<LineId>, granted: &Reservation) {
@@ -252,37 +271,5 @@ impl Teller<'_> {
         let bank = lines.zip(line).map(|(lines, line)| lines[line].bank());
         let state = &self.ledger.sets[set];
         self.ledger.account.tell(&granted.told(state, state.writes(), bank));
-    }
-
-    /// A request has got the bus.
-    pub(crate) fn request_carried(&mut self, carried: &Carried) {
-        self.ledger.account.bus_carries(carried.from, carried.until);
-        if self.ledger.account.is_observed() {
-            self.tell_request(carried);
-        }
-    }
-
-    #[cold]
-    fn tell_request(&mut self, carried: &Carried) {
-        let Some(leader) = self.leader_of(carried.die, carried.place) else { return };
-        let state = &self.ledger.sets[leader];
-        let event = BusTransfer {
-            command: self.ledger.command_name(leader),
-            purpose: state.purpose(),
-            request: carried.request,
-            die: carried.die,
-            start: carried.from,
-            end: carried.until,
-            ready: (carried.request.kind == BusKind::Status).then_some(carried.ready),
-        };
-        self.ledger.account.tell(&event);
-    }
-
-    /// The set that leads the operation of a die whose request has just been sent.
-    fn leader_of(&self, die: DieId, place: Place) -> Option<SetId> {
-        let at = |place| self.ledger.flash.operation(die, place).leader();
-        // The loop of the framework may send data before the time at which the page register has
-        // them.
-        at(place).or_else(|| at(Place::Array))
     }
 }

@@ -51,11 +51,9 @@ impl Teller<'_> {
     /// They have been committed as the change `number`.
     #[cold]
     pub(crate) fn programmed(&mut self, set: SetId, number: u64) {
-        let (sets, order) = (&*self.ledger.sets, self.ledger.sets.order_of(set));
-        if self.ledger.account.is_checked() {
-            let ppn = sets[set].ppn().expect("a program has a page");
-            self.ledger.account.programmed(order, ppn, sets[set].lpn(), number);
-        }
+        let (state, order) = (&self.ledger.sets[set], self.ledger.sets.order_of(set));
+        let ppn = state.ppn().expect("a program has a page");
+        self.ledger.account.programmed(order, ppn, state.lpn(), number);
     }
 
     /// A map page is on flash, and is about to be committed.
@@ -129,53 +127,30 @@ impl Teller<'_> {
     /// A set has put a unit into the write buffer, or got one out of it.
     #[cold]
     pub(crate) fn access_over(&mut self, set: SetId) {
-        let (state, account) = (&self.ledger.sets[set], &mut *self.ledger.account);
+        let (state, version) = (&self.ledger.sets[set], self.ledger.sets.number(set));
+        let (account, lpn) = (&mut *self.ledger.account, state.lpn());
         if state.writes() {
-            account.put_over(state.lpn(), self.ledger.sets.number(set));
-            if account.follows_contents() {
-                self.tell_buffered(set);
+            account.put_over(lpn, version);
+            // Where a trim has come before, it has put nothing.
+            if account.follows_contents() && !state.is_superseded() {
+                let (at, request) = (self.ledger.now, self.ledger.sets.order_of(set));
+                account.tell(&UnitBuffered { at, lpn: lpn.get(), version, request });
             }
         } else if let Some(read) = state.origin() {
             account.read_over(read.order, read.page, None);
         }
     }
 
-    /// A write has put its unit into the write buffer; where a trim has come before, it has not.
-    fn tell_buffered(&mut self, set: SetId) {
-        let state = &self.ledger.sets[set];
-        if state.is_superseded() {
-            return;
-        }
-        let event = UnitBuffered {
-            at: self.ledger.now,
-            lpn: state.lpn().get(),
-            version: self.ledger.sets.number(set),
-            request: self.ledger.sets.order_of(set),
-        };
-        self.ledger.account.tell(&event);
-    }
-
     /// A logical unit is about to be forgotten, unless a later change of it has been committed.
     #[cold]
     pub(crate) fn trimmed(&mut self, set: SetId) {
         let (sets, account) = (&*self.ledger.sets, &mut *self.ledger.account);
-        let (state, order) = (&sets[set], sets.order_of(set).expect("the host's"));
-        account.trimmed(order, state.lpn(), sets.number(set));
-        if account.follows_units() && !state.is_superseded() {
-            self.tell_trimmed(set);
+        let (lpn, order) = (sets[set].lpn(), sets.order_of(set).expect("the host's"));
+        account.trimmed(order, lpn, sets.number(set));
+        if account.follows_units() && !sets[set].is_superseded() {
+            let (at, ppn) = (self.ledger.now, self.ftl.locate(lpn).map(Ppn::get));
+            account.tell(&UnitTrimmed { at, lpn: lpn.get(), ppn, request: Some(order) });
         }
-    }
-
-    fn tell_trimmed(&mut self, set: SetId) {
-        let state = &self.ledger.sets[set];
-        let ppn = self.ftl.locate(state.lpn()).map(Ppn::get);
-        let event = UnitTrimmed {
-            at: self.ledger.now,
-            lpn: state.lpn().get(),
-            ppn,
-            request: self.ledger.sets.order_of(set),
-        };
-        self.ledger.account.tell(&event);
     }
 
     /// A block has been erased.

@@ -129,7 +129,7 @@ impl Translation<'_> {
         }
         let request = &mut self.host[handle];
         if !request.awaits_flush() {
-            request.begin_flush_wait(self.now);
+            request.await_flush(true, self.now);
             self.account.buffer_stalled();
         }
     }
@@ -138,7 +138,7 @@ impl Translation<'_> {
     pub(crate) fn end_line_wait(&mut self, handle: RequestId) {
         let request = &mut self.host[handle];
         if !request.request().starts_whole() {
-            request.end_flush_wait(self.now);
+            request.await_flush(false, self.now);
         }
     }
 

@@ -37,13 +37,13 @@ impl Waiting<'_> {
     pub(crate) fn reads_plainly(&mut self, handle: RequestId) -> bool {
         let request = &self.host[handle];
         let (first, pages) = (request.first(), request.pages());
-        !(!request.is_read()
-            || request.request().flags.has(Flags::PREFLUSH)
-            || request.translated() > 0
-            || pages == 0
-            || (pages > 1 && self.queues.looks_at_waits())
-            || (self.settings.keys.queue.admission == Admission::Atomic
-                && !self.sets.has_slots_for(first, pages)))
+        request.is_read()
+            && !request.request().flags.has(Flags::PREFLUSH)
+            && request.translated() == 0
+            && pages > 0
+            && (pages == 1 || !self.queues.looks_at_waits())
+            && (self.settings.keys.queue.admission != Admission::Atomic
+                || self.sets.has_slots_for(first, pages))
     }
 
     /// Translates a page access that reads, on the short road: it gets a slot and its command waits

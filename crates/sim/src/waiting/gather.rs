@@ -20,8 +20,8 @@ use flashyard_core::units::{DieId, Lpn, PlaneId, Ppn};
 const LOOKS: u32 = 8;
 
 impl Waiting<'_> {
-    /// Lets commands ride along with `leader` that need no page of their own: whatever else its page
-    /// serves, and reads of joined planes. Returns whether commands of other planes may.
+    /// Lets commands ride along with `leader` that need no page of their own: whatever else its
+    /// page serves, and reads of joined planes. Returns whether commands of other planes may.
     #[inline(always)]
     pub(crate) fn gather(
         &mut self,

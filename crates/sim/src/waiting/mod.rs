@@ -1,5 +1,6 @@
-//! Commands that wait for dies: placement in queues, which one a die takes next, which others the
-//! same operation serves, and how long its phases take.
+//! Commands that wait for dies: slots, placement in queues, which one a die takes next and whether
+//! it has the power, which others the same operation serves, and how long its phases take. Copies
+//! of merges need not wait while nothing else can happen (`bulk`).
 //!
 //! It holds nothing. The device lends it the queues, and what tells when a command may go: the
 //! sets, the dies, the map, the requests, and lists that are kept from use to use ([`Delays`]).
@@ -16,6 +17,7 @@ mod delays;
 mod gather;
 mod operation;
 mod power;
+mod suspend;
 
 use crate::account::Account;
 use crate::config::{ReadAllocate, Settings};
@@ -297,14 +299,6 @@ impl Waiting<'_> {
             Some((self.queues.arrival(next), die))
         };
         dies.filter_map(arrival).min().map(|(_, die)| die)
-    }
-
-    /// Whether programs of a die wait for copies.
-    pub(crate) fn programs_wait(&self, die: DieId) -> bool {
-        let geometry = &self.settings.geometry;
-        let first = geometry.first_plane(die).get();
-        let mut planes = (first..first + geometry.planes).map(PlaneId::new);
-        planes.any(|plane| self.ftl.is_held(plane, self.sets))
     }
 
     /// A command waits for another plane: the data of a read has moved there, or a write found its
