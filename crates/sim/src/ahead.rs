@@ -18,7 +18,7 @@ use crate::handle::{LineId, RequestId, SetId};
 use crate::host::{Host, Timer};
 use crate::sets::{Sets, Wait};
 use flashyard_core::graph::EdgeKind;
-use flashyard_core::units::{Lpn, PlaneId, Time};
+use flashyard_core::units::{Lpn, PlaneId, Span, Time};
 
 /// What is lent for lines of reads.
 pub(crate) struct LinesOfReads<'a> {
@@ -145,6 +145,12 @@ impl LinesOfReads<'_> {
         None
     }
 
+    /// The dirty line that goes first and its unit, if it may be flushed for a unit that waits.
+    pub(crate) fn victim(&self) -> Option<(LineId, Lpn)> {
+        let victim = self.buffer.victim(self.sets, self.now).filter(|_| self.buffer.may_flush())?;
+        Some((victim, self.buffer.lines()[victim].lpn))
+    }
+
     /// A flush has begun for a unit that waits for a line, of the unit `displaces`, or none can be.
     pub(crate) fn displace(&mut self, lpn: Lpn, displaces: Option<Lpn>) {
         // A write that the flush has let pass may have put the unit.
@@ -178,10 +184,25 @@ impl LinesOfReads<'_> {
         evicted
     }
 
+    /// The unit of a set is put, if it writes, or got. Returns the line, if one is known, when it
+    /// has its port, and whether it is over at once; [`Timer::Buffer`] otherwise says when.
+    pub(crate) fn access(&mut self, set: SetId) -> (Option<LineId>, Reservation, bool) {
+        let state = &self.sets[set];
+        let (lpn, host) = (state.lpn(), state.request().is_some());
+        let direction = if state.writes() { Direction::Put } else { Direction::Get };
+        let line = if host { self.buffer.lines().find(lpn) } else { state.line() };
+        let granted = self.take_port(direction, lpn, line, host);
+        let over = granted.until + Span::from_ns(self.settings.keys.buffer.access_ns);
+        if over > self.now {
+            self.host.set_timer(over, Timer::Buffer(set));
+        }
+        (line, granted, over <= self.now)
+    }
+
     /// A unit is put or got as soon as its port and the bank of its line are free; `host` is
     /// whether a request asks for it. Returns when it has them.
     #[inline]
-    pub(crate) fn take_port(
+    fn take_port(
         &mut self,
         direction: Direction,
         lpn: Lpn,

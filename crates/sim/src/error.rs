@@ -1,8 +1,10 @@
 //! Why a run ends early.
 
-use crate::ftl::NandRule;
+use crate::ftl::{Ftl, NandRule};
+use flashyard_core::geometry::Geometry;
 pub use flashyard_core::request::LAST_ARRIVAL;
 use flashyard_core::request::{Request, RequestOp};
+use flashyard_core::units::{PlaneId, Ppn};
 use std::fmt;
 
 /// Why a run ended without results.
@@ -112,6 +114,33 @@ impl SimError {
             return Err(Self::BeyondDevice { order, first_sector, sectors, capacity });
         }
         Ok(())
+    }
+
+    /// Why writes of a plane find no room.
+    #[cold]
+    pub(crate) fn no_room(plane: PlaneId, geometry: &Geometry, ftl: &Ftl) -> Self {
+        let blocks = ftl.blocks();
+        if blocks.worn_out(plane) > 0 {
+            return Self::WornOut {
+                plane: plane.get(),
+                worn: blocks.worn_out_blocks(plane).collect(),
+                blocks: geometry.blocks_per_plane,
+            };
+        }
+        Self::NoRoom { die: geometry.die_of_plane(plane).get() }
+    }
+
+    /// The program of a page by the request of this order breaks a rule of NAND.
+    #[cold]
+    pub(crate) fn broken_rule(order: u64, ppn: Ppn, geometry: &Geometry, rule: NandRule) -> Self {
+        let blocks_of_die = geometry.planes * geometry.blocks_per_plane;
+        Self::BrokenRule {
+            order,
+            die: geometry.die_of(ppn).get(),
+            block: geometry.block_of(ppn).get() % blocks_of_die,
+            page: geometry.page_in_block(ppn),
+            rule,
+        }
     }
 }
 

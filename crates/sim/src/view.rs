@@ -105,12 +105,18 @@ impl View<'_> {
         self.ftl.known_plane(lpn).is_some_and(|plane| self.plane_idle(plane))
     }
 
-    /// A user's own host policy may answer what cannot be done.
+    /// What the host policy wants next. That of a user may answer what cannot be done.
     ///
     /// # Panics
     ///
     /// If it does.
-    pub(crate) fn check_answer(&self, answer: HostAnswer) {
+    pub(crate) fn ask(&self) -> HostAnswer {
+        let answer = self.host.policy().pick(self);
+        self.check_answer(answer);
+        answer
+    }
+
+    fn check_answer(&self, answer: HostAnswer) {
         let (place, page) = match answer {
             HostAnswer::Wait => return,
             HostAnswer::Start(place) => (place, None),
@@ -159,19 +165,6 @@ impl View<'_> {
     pub(crate) fn page_is_under_way(&self, handle: RequestId, page: u32) -> bool {
         let lpn = self.host[handle].lpn_of(page);
         self.sets.is_accessed(lpn, handle, !self.host[handle].is_read())
-    }
-
-    /// Whether a write that a policy starts page by page finds no line for its next page.
-    pub(crate) fn lacks_line(&self, handle: RequestId) -> bool {
-        let request = &self.host[handle];
-        let Some(page) = self.host.unstarted_page(handle, 0) else { return false };
-        let writes = request.request().op == RequestOp::Write && !request.request().starts_whole();
-        let lines = self.buffer.map(Buffer::lines);
-        writes
-            && !request.is_stalled()
-            && lines.is_some_and(|lines| {
-                !lines.has_room() && lines.find(self.host[handle].lpn_of(page)).is_none()
-            })
     }
 }
 

@@ -233,10 +233,11 @@ impl Account {
     pub(crate) fn link_carries(
         &mut self,
         now: Time,
-        handle: RequestId,
+        (handle, order): (RequestId, u64),
         (back, bytes): (bool, u64),
         (from, until): (Time, Time),
     ) {
+        self.carried(order, bytes);
         self.totals.energy.link_bytes[usize::from(back)] += bytes;
         let pj = bytes * self.config.energy.link_pj_per_byte;
         let Some(watch) = &mut self.watch else { return };

@@ -33,7 +33,6 @@ pub use phases::{Figures, PhaseReport};
 pub use placed::HandleStatus;
 pub(crate) use results::EndState;
 pub(crate) use timeline::{FtlFigures, Passed};
-pub(crate) use totals::{Answer, queue_wait};
 pub(crate) use usage::Usage;
 pub use usage::{Share, Utilisation};
 

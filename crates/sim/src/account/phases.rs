@@ -3,9 +3,11 @@
 use super::Account;
 use super::totals::Totals;
 use super::usage::Usage;
+use crate::metrics::counters::{ArrayWork, Phase, Work};
 use crate::metrics::meter::Meter;
 use crate::metrics::series::Series;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
+use flashyard_core::command::{Op, Purpose};
 use flashyard_core::units::Time;
 use serde::Serialize;
 
@@ -155,8 +157,9 @@ impl Account {
         report
     }
 
-    /// The power fails, and with it the phase under way ends.
-    pub(crate) fn power_fails(&mut self, now: Time, cleaned: u64) {
+    /// The power fails, and with it the phase under way ends. Recovery reads so much: pages with
+    /// all bits a cell, and those with one.
+    pub(crate) fn power_fails(&mut self, now: Time, cleaned: u64, read: &[Work; 2]) {
         if self.totals.phase_first.is_some() {
             // Requests that nobody answers last until now.
             self.totals.last_completion = now;
@@ -165,6 +168,10 @@ impl Account {
         if let Some(meter) = self.meter() {
             // Recovery reads before time goes on.
             meter.misses();
+        }
+        for (slc, read) in [false, true].into_iter().zip(read) {
+            let kind = (ArrayWork::of(Op::Read, slc), Purpose::Recovery);
+            self.worked(Phase::Post, kind, None, read);
         }
     }
 

@@ -165,9 +165,31 @@ impl Account {
     }
 
     /// Puts the energy of a stretch of time on the channel there.
-    pub(crate) fn record_transfer(&mut self, from: Time, until: Time) {
+    fn record_transfer(&mut self, from: Time, until: Time) {
         let transfer_mw = u128::from(self.config.energy.transfer_mw);
         self.record(from, until, u128::from(until.since(from).as_ns()) * transfer_mw);
+    }
+
+    /// A bus carries a request between two instants, the first of which may lie ahead.
+    pub(crate) fn bus_carries(&mut self, from: Time, until: Time) {
+        if self.records_power() && until > from {
+            self.watch.as_mut().expect("it records").pending.bus.push((from, until));
+        }
+    }
+
+    /// Puts the energy of bus requests that are over where it belongs.
+    pub(crate) fn record_bus(&mut self, now: Time) {
+        let Some(watch) = self.watch.as_deref_mut() else { return };
+        let mut bus = std::mem::take(&mut watch.pending.bus);
+        bus.retain(|&(from, until)| {
+            if until <= now {
+                self.record_transfer(from, until);
+            }
+            until > now
+        });
+        if let Some(watch) = &mut self.watch {
+            watch.pending.bus = bus;
+        }
     }
 
     /// The array of a die has worked on its operation until an instant: to the end, or for `done`
@@ -233,10 +255,11 @@ impl Watch {
 }
 
 impl Pending {
-    /// The earliest instant from which on data has been on the link that is not recorded; `now`
-    /// where there is none.
+    /// The earliest instant from which on data has been on the link or a bus that is not recorded;
+    /// `now` where there is none.
     fn since(&self, now: Time) -> Time {
-        self.link.iter().map(|&(from, ..)| from).fold(now, Time::min)
+        let on_link = self.link.iter().map(|&(from, ..)| from);
+        on_link.chain(self.bus.iter().map(|&(from, _)| from)).fold(now, Time::min)
     }
 
     /// Array time of the suspended operation of a die that is recorded already.

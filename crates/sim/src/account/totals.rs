@@ -5,11 +5,11 @@ use super::energy::EnergyTotals;
 use super::placed::Placed;
 use super::streams::{StreamList, StreamTotals};
 use super::tables::TableTotals;
+use crate::metrics::answer::Answer;
 use crate::metrics::backlog::Backlog;
 use crate::metrics::counters::{Padding, Tally};
 use crate::metrics::drift::{Drift, Sums};
 use crate::metrics::histogram::Histogram;
-use crate::metrics::parts::Parts;
 use crate::metrics::series::OfHandle;
 use crate::saved::saved;
 use flashyard_core::request::{Request, RequestOp, SECTOR_BYTES};
@@ -281,25 +281,10 @@ impl Totals {
         self.latency.by_op[class].record(latency, answer.parts);
         let waits = &mut self.waits[class];
         waits.count += 1;
-        waits.queue_ns += u128::from(queue_wait(answer.first_slot, arrival, now));
+        waits.queue_ns += u128::from(answer.queue_wait(now));
         waits.own_ns += u128::from(answer.own.as_ns());
         waits.latency_ns += u128::from(latency);
     }
-}
-
-/// A request that has been answered.
-pub(crate) struct Answer<'a> {
-    /// Order of arrival.
-    pub(crate) order: u64,
-    pub(crate) request: &'a Request,
-    /// Its stream among those of the phase.
-    pub(crate) stream: usize,
-    /// When its first set got a slot.
-    pub(crate) first_slot: Option<Time>,
-    /// Time of its own commands.
-    pub(crate) own: Span,
-    /// The parts of its latency.
-    pub(crate) parts: &'a Parts,
 }
 
 impl Account {
@@ -394,9 +379,4 @@ impl Account {
     pub(crate) const fn last_arrival(&self) -> Time {
         self.totals.last_arrival
     }
-}
-
-/// Time until the first slot; all of it for a request that needed none.
-pub(crate) fn queue_wait(first_slot: Option<Time>, arrival: Time, completion: Time) -> u64 {
-    first_slot.unwrap_or(completion).since(arrival).as_ns()
 }

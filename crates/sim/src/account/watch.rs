@@ -5,6 +5,7 @@ use super::durable::Durable;
 use super::timeline::FtlFigures;
 use crate::check::Checker;
 use crate::handle::{RequestId, SetId};
+use crate::metrics::answer::Answer;
 use crate::metrics::counters::Tally;
 use crate::metrics::meter::Meter;
 use crate::metrics::series::Series;
@@ -47,6 +48,8 @@ pub(super) struct Pending {
     pub(super) suspended: Vec<u64>,
     /// Data on the link: from when until when, and energy in picojoules.
     pub(super) link: Vec<(Time, Time, u128)>,
+    /// Bus requests under way: from when until when.
+    pub(super) bus: Vec<(Time, Time)>,
 }
 
 /// A copy has no observers: each of them watches one run.
@@ -196,7 +199,9 @@ impl Account {
         self.leave_watch();
         self.own_work = 0;
         self.restored = true;
-        self.watch.get_or_insert_default().durable = Some(Box::new(durable));
+        let watch = self.watch.get_or_insert_default();
+        watch.pending.bus.clear();
+        watch.durable = Some(Box::new(durable));
     }
 
     /// Nobody looks at single events any more but who began with the device.
@@ -216,6 +221,7 @@ impl Account {
     }
 
     /// Whether anybody looks at single events.
+    #[inline]
     pub(crate) fn is_watched(&self) -> bool {
         self.watch.as_ref().is_some_and(|watch| {
             watch.checker.is_some() || watch.is_needed() || !watch.observers.is_empty()
@@ -271,9 +277,18 @@ impl Account {
         }
     }
 
+    /// An answered request is over with all work that was charged to it.
+    #[inline]
+    pub(crate) fn request_over(&mut self, handle: RequestId, answer: &Answer<'_>, at: Time) {
+        if self.is_observed() {
+            let work = self.work_of(handle);
+            self.tell(&answer.done(at, work));
+        }
+    }
+
     /// All work that was charged to a request, where there are observers, and its energy in
     /// picojoules.
-    pub(crate) fn work_of(&self, handle: RequestId) -> (Tally, u64) {
+    fn work_of(&self, handle: RequestId) -> (Tally, u64) {
         let watch = self.watch.as_ref().expect("works are kept for observers");
         let (work, link_pj) = watch.works[handle.index()];
         let energy = work.energy_pj(&self.config.energy) + u128::from(link_pj);

@@ -11,7 +11,7 @@ pub(crate) struct Batch {
     pub(super) head: Option<LineId>,
     pub(super) with_head: bool,
     /// Whether a request has asked for them.
-    pub(super) asked: bool,
+    pub(crate) asked: bool,
     /// How many more lines the program unit has room for.
     pub(super) left: usize,
     /// The last line that was passed over because of the map cache.

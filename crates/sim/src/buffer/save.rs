@@ -37,12 +37,16 @@ impl Saving {
 }
 
 impl Buffer {
-    /// Saves dirty and clean lines, each the least recently used one first.
-    pub(crate) fn save(&self, to: &mut Writer<'_>) {
-        let lines = &self.lines;
+    /// Saves dirty and clean lines, each the least recently used one first. A device without a
+    /// buffer holds none.
+    pub(crate) fn save(buffer: Option<&Self>, to: &mut Writer<'_>) {
+        let Some(Self { lines, rule, .. }) = buffer else {
+            [0u64; 6].save(to);
+            return [0u32; 2].save(to);
+        };
         let counts = [lines.dirty_lines().count(), lines.clean_lines().count()];
         [counts[0] as u64, counts[1] as u64].save(to);
-        [u64::from(self.rule.is_draining()), u64::from(lines.turn)].save(to);
+        [u64::from(rule.is_draining()), u64::from(lines.turn)].save(to);
         [u64::from(lines.units()), u64::from(lines.banks())].save(to);
         let free = lines.free_list();
         [lines.touched(), u32::try_from(free.len() / 2).expect("a part of the lines")].save(to);

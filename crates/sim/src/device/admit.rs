@@ -5,17 +5,13 @@
 //! take slots in page order; no later request is translated before all of them have one.
 
 use super::Device;
-use crate::buffer::{barrier_stage, barrier_waits};
-use crate::config::{Admission, UnmappedRead};
-use crate::handle::{LineId, RequestId, SetId};
+use crate::buffer::barrier_waits;
+use crate::config::Admission;
+use crate::handle::{LineId, RequestId};
 use crate::host::Turn;
-use crate::sets::{Origin, Stage, Wait};
-use flashyard_core::command::{Op, Purpose, Rank, StreamId};
-use flashyard_core::graph::EdgeKind;
+use crate::observe::FlushTrigger;
 use flashyard_core::host::HostAnswer;
-use flashyard_core::policy::{CommandPolicy, CommandView};
-use flashyard_core::request::{Flags, RequestOp};
-use flashyard_core::units::PlaneId;
+use flashyard_core::request::Flags;
 
 /// What is started next.
 enum Picked {
@@ -86,7 +82,6 @@ impl Device {
     }
 
     fn admit_requests(&mut self) {
-        let admission = self.settings.keys.queue.admission;
         loop {
             if self.sets.has_slotless() {
                 self.give_slots(false);
@@ -103,7 +98,7 @@ impl Device {
                 self.host.end_translation();
                 continue;
             }
-            if !self.may_start(handle, admission) {
+            if !self.may_start(handle) {
                 return;
             }
             if self.host[handle].pages() == 0 {
@@ -114,8 +109,7 @@ impl Device {
                 self.start_without_pages(handle);
                 continue;
             }
-            let limit = if admission == Admission::Page { 1 } else { u32::MAX };
-            let translated = self.translate(handle, limit);
+            let translated = self.translate(handle);
             if self.host[handle].is_translated() {
                 self.host.end_translation();
             } else if translated == 0 {
@@ -128,66 +122,20 @@ impl Device {
     /// long as they are plain: they ask neither a map cache nor the buffer, wait for no change, and
     /// no other page changes their rank. Returns whether all of them are.
     fn admit_plain(&mut self, handle: RequestId) -> bool {
-        let request = &self.host[handle];
-        let (first, pages) = (request.first(), request.pages());
-        if !request.is_read()
-            || request.request().flags.has(Flags::PREFLUSH)
-            || request.translated() > 0
-            || pages == 0
-            || (pages > 1 && self.queues.looks_at_waits())
-            || (self.settings.keys.queue.admission == Admission::Atomic
-                && !self.sets.has_slots_for(first, pages))
+        self.waiting().reads_plainly(handle)
+            && (0..self.host[handle].pages()).all(|page| self.admit_plain_page(handle, page))
+    }
+
+    #[inline]
+    fn admit_plain_page(&mut self, handle: RequestId, page: u32) -> bool {
+        let buffered = self.buffer.is_some();
+        if let Some(buffer) = &self.buffer
+            && buffer.lines().find(self.host[handle].lpn_of(page)).is_some()
         {
             return false;
         }
-        (0..pages).all(|page| self.admit_plain_page(handle, page))
-    }
-
-    /// The same for one of its pages; nothing is done where that is not plain or finds no slot.
-    #[inline]
-    fn admit_plain_page(&mut self, handle: RequestId, page: u32) -> bool {
-        let lpn = self.host[handle].lpn_of(page);
-        let place = self.ftl.locate(lpn);
-        if place.is_none() && self.settings.keys.nand.unmapped_read == UnmappedRead::Zero {
-            return false;
-        }
-        let plane = self.ftl.plane_of_data(lpn, place);
-        let die = self.settings.geometry.die_of_plane(plane);
-        if self.buffer.as_ref().is_some_and(|buffer| buffer.lines().find(lpn).is_some()) {
-            return false;
-        }
         self.make_room();
-        let now = self.now;
-        let origin = Origin { request: handle, order: self.host[handle].order(), page };
-        let set = self.sets.add_read(now, origin, lpn, (plane, die));
-        let Some(set) = set else { return false };
-        if self.buffer.is_some() {
-            self.account.buffer_looked_up(false);
-        }
-        self.account.table_looked_up();
-        if self.ftl.is_unmapped(place) {
-            self.account.unmapped_read();
-        }
-        let track = self.sets.track_mut(set);
-        self.host.charge_until(now, handle, track.earlier());
-        track.waits_for_die(&self.flash.busy(die, now));
-        self.host.access_begins(handle);
-        self.waiting().count_fot(handle, &[set]);
-        let request = &mut self.host[handle];
-        request.has_slot(now);
-        let view = CommandView {
-            op: Op::Read,
-            purpose: Purpose::Host,
-            request: Some(request.view()),
-            inherited: Rank::NONE,
-            reads_before: self.queues.reads_placed(die),
-            stream: StreamId::Host(request.request().stream),
-            state: &[],
-        };
-        let placement = self.queues.policy().place(&view, now);
-        self.waiting().insert(set, die, &placement, false, false);
-        self.delays.note_queued(handle, set);
-        true
+        self.waiting().admit_read(handle, page, buffered)
     }
 
     /// The request to go on with, or what the host policy starts next.
@@ -204,16 +152,13 @@ impl Device {
 
     /// The same where the host policy has to be asked.
     fn pick_by_view(&mut self) -> Picked {
-        if let (true, Some(buffer)) = (self.host.policy().by_pages(), &mut self.buffer) {
-            let changes = buffer.take_changes();
-            self.host.follow_buffer(&changes, |lpn| buffer.lines().find(lpn).is_some());
-            buffer.return_changes(changes);
+        if self.host.policy().by_pages() {
+            self.translation().follow_buffer();
         }
-        let answer = self.host.policy().pick(&self.view());
-        self.view().check_answer(answer);
+        let answer = self.view().ask();
         let place = match answer {
             HostAnswer::Wait => {
-                self.note_line_wait();
+                self.translation().note_line_wait();
                 return Picked::Nothing;
             }
             HostAnswer::Flush(line) => {
@@ -236,9 +181,9 @@ impl Device {
     #[inline]
     fn start_request(&mut self, handle: RequestId) -> Picked {
         if self.has_zones {
-            self.start_in_zone(handle);
+            self.translation().start_in_zone(handle);
         }
-        self.begin_request(handle);
+        self.waiting().begin_request(handle);
         if self.host.translate(handle, self.now) {
             Picked::Request(handle)
         } else {
@@ -247,37 +192,23 @@ impl Device {
     }
 
     /// Whether the translation of a request may begin, or go on.
-    fn may_start(&mut self, handle: RequestId, admission: Admission) -> bool {
-        let now = self.now;
+    fn may_start(&mut self, handle: RequestId) -> bool {
+        let (now, keeps) = (self.now, self.settings.keeps_writes());
         let request = &self.host[handle];
-        let barrier = !request.awaits_flush() && request.request().is_barrier();
-        if barrier && !self.settings.keeps_writes() {
-            if !self.flush_all() && self.host[handle].translated() == 0 {
-                self.host[handle].begin_stall(now);
+        if !keeps && request.request().is_barrier() && !request.awaits_flush() {
+            let stalls = !self.flush_all() && self.host[handle].translated() == 0;
+            if self.host[handle].stall(stalls, now) {
                 return false;
             }
-            self.host[handle].end_stall(now);
         }
         let request = &self.host[handle];
-        if request.translated() > 0 {
-            return admission != Admission::Page || self.page_has_slot(handle);
-        }
-        let preflush = request.request().flags.has(Flags::PREFLUSH);
-        let waits = preflush
-            && (barrier_waits(&self.sets, self.settings.keeps_writes()) || self.journal_waits());
-        let request = &mut self.host[handle];
-        if preflush {
-            if waits {
-                request.begin_flush_wait(now);
+        if request.translated() == 0 && request.request().flags.has(Flags::PREFLUSH) {
+            let waits = barrier_waits(&self.sets, keeps) || self.journal_waits();
+            if self.host[handle].await_flush(waits, now) {
                 return false;
             }
-            request.end_flush_wait(now);
         }
-        let (first, pages) = (request.first(), request.pages());
-        if admission == Admission::Page && pages > 0 && !self.page_has_slot(handle) {
-            return false;
-        }
-        admission != Admission::Atomic || self.sets.has_slots_for(first, pages)
+        self.waiting().has_slots(handle)
     }
 
     /// Whether a write that asks for a flush before it has to wait for the journal, which is
@@ -286,71 +217,44 @@ impl Device {
         self.ftl.is_journaled() && !self.let_ftl(|_, lent| lent.save_owed(u64::MAX)).is_empty()
     }
 
-    /// Whether the next page access of a request can have a slot now.
-    fn page_has_slot(&mut self, handle: RequestId) -> bool {
-        let request = &self.host[handle];
-        self.sets.has_slots_for(request.lpn_of(request.translated()), 1)
-    }
-
     /// A flush becomes a set without commands that waits for every live change; a trim of no whole
     /// page is over at once.
     fn start_without_pages(&mut self, handle: RequestId) {
-        let request = *self.host[handle].request();
-        self.host[handle].begin_barrier();
-        let flush = request.op == RequestOp::Flush;
-        if flush && !self.settings.keeps_writes() {
+        if self.host[handle].is_flush() && !self.settings.keeps_writes() {
             self.flush_all();
         }
-        let acts = self.acts_on_zone(handle);
-        let waits = flush || acts;
-        let stages: &[_] = if waits { &[(Stage::Barrier, PlaneId::new(0))] } else { &[] };
         self.make_room();
-        let origin = Origin { request: handle, order: self.host[handle].order(), page: 0 };
-        let barrier = self.sets.add_barrier(self.now, origin, stages);
-        self.host.charge_until(self.now, handle, self.sets.track_mut(barrier).earlier());
-        if flush {
-            self.wait_for_changes(barrier);
-        }
+        let (barrier, acts) = self.translation().make_barrier(handle);
         if acts {
-            self.act_on_zone(barrier, handle);
+            let charge = self.host.charge_of(Some(handle));
+            self.let_ftl(|ftl, lent| ftl.act(barrier, charge, lent));
         }
-        self.waiting().count_fot(handle, &[barrier]);
-        self.waiting().hand_on_ranks(&[barrier], None);
+        self.waiting().rank_barrier(handle, barrier);
         self.activate(barrier);
         self.wake_passed();
     }
 
-    /// A flush waits for the live changes since the flush before it, and for that one. It stands
-    /// among the changes itself, so that the next one finds it.
-    fn wait_for_changes(&mut self, barrier: SetId) {
-        let keeps = self.settings.keeps_writes();
-        let mut next = self.sets.newest_change();
-        while let Some(change) = next {
-            let flush = !self.sets[change].changes();
-            let stage = if flush { Some(0) } else { barrier_stage(&self.sets, change, keeps) };
-            if let Some(stage) = stage {
-                let wait = Wait { source: change, stage, kind: EdgeKind::Flush };
-                self.sets.connect(wait, barrier, 0);
-            }
-            next = self.sets.change_before(change).filter(|_| !flush);
+    /// Whether an action on zones may begin. What it waits for in the buffer is flushed.
+    fn may_act_on_zone(&mut self, handle: RequestId) -> bool {
+        let Some(groups) = self.translation().flushes_of_act(handle) else { return false };
+        for group in groups {
+            self.flush_lines(None, group, None, FlushTrigger::Asked);
         }
-        self.sets.list_change(barrier);
+        true
     }
 
-    /// Translates pages of a request until it is done, `limit` is reached or the map cache stalls.
-    /// Returns how many.
+    /// Translates pages of a request until it is done, as many as may begin together are, or the
+    /// map cache stalls. Returns how many.
     #[expect(clippy::inline_always, reason = "once a request, with large arguments")]
     #[inline(always)]
-    fn translate(&mut self, handle: RequestId, limit: u32) -> u32 {
-        let mut translated = 0;
-        loop {
-            let request = &self.host[handle];
-            if translated == limit || request.is_translated() {
+    fn translate(&mut self, handle: RequestId) -> u32 {
+        let by_page = self.settings.keys.queue.admission == Admission::Page;
+        let (mut translated, limit) = (0, if by_page { 1 } else { u32::MAX });
+        while translated < limit && !self.host[handle].is_translated() {
+            let page = self.host[handle].translated();
+            if !self.translate_page(handle, page) {
                 break;
             }
-            let page = request.translated();
-            let Some(set) = self.translate_page(handle, page) else { break };
-            self.sets.await_slot(set);
             translated += 1;
         }
         if translated > 0 && self.queues.looks_at_waits() {
@@ -362,10 +266,7 @@ impl Device {
     /// Gives slots to translated sets in order, as long as there are any; `all` is whether each
     /// gets one, because flushes may need what its map commands hold while slots wait for them.
     fn give_slots(&mut self, all: bool) {
-        while let Some((set, gets_slot)) = self.sets.end_slot_wait(all) {
-            if gets_slot {
-                self.waiting().take_slot(set);
-            }
+        while let Some(set) = self.waiting().end_slot_wait(all) {
             self.activate(set);
             self.wake_passed();
         }

@@ -62,7 +62,7 @@ impl Device {
     fn released(&mut self, die: DieId) {
         self.account.released(die);
         let leader = self.flash.operation(die, Place::Output).leader();
-        self.for_riders(leader, |device, set| device.sets.stand(set, Place::Output));
+        self.sets.stand(leader, Place::Output);
         if self.flash.reads_ahead() && !self.waiting().is_unwanted(die) {
             self.dispatch(die);
             self.waiting().stir(die);

@@ -7,13 +7,10 @@
 )]
 
 use super::{Device, SimError};
-use crate::config::MultiPlane;
 use crate::ftl::{Binding, NandRule, Room};
 use crate::handle::SetId;
-use crate::sets::Mode;
 use crate::waiting::bind::Bound;
 use flashyard_core::command::Op;
-use flashyard_core::policy::Happened;
 use flashyard_core::units::{DieId, PlaneId, Ppn};
 
 impl Device {
@@ -47,15 +44,9 @@ impl Device {
     /// A program breaks a rule of NAND.
     #[cold]
     fn fail_program(&mut self, set: SetId, rule: NandRule) {
-        let state = &self.sets[set];
-        let (ppn, geometry) = (Ppn::new(state.lpn().get()), &self.settings.geometry);
-        self.failed.get_or_insert(SimError::BrokenRule {
-            order: self.sets.order_of(set).expect("the host's"),
-            die: geometry.die_of(ppn).get(),
-            block: geometry.block_of(ppn).get() % (geometry.planes * geometry.blocks_per_plane),
-            page: geometry.page_in_block(ppn),
-            rule,
-        });
+        let (ppn, geometry) = (Ppn::new(self.sets[set].lpn().get()), &self.settings.geometry);
+        let order = self.sets.order_of(set).expect("the host's");
+        self.failed.get_or_insert(SimError::broken_rule(order, ppn, geometry, rule));
     }
 
     /// Lets waiting commands ride along with `leader`, whose unit is `ppn`.
@@ -64,27 +55,21 @@ impl Device {
         if stage.op() == Op::Read && self.queues.is_empty(die) {
             return;
         }
-        let (own, geometry) = (self.sets.plane(leader), self.settings.geometry);
         let mut last = leader;
-        self.waiting().fill_page(leader, own, ppn, &mut last);
-        if self.settings.keys.nand.multi_plane == MultiPlane::None {
+        if !self.waiting().gather(leader, die, ppn, &mut last) {
             return;
         }
-        if geometry.joined > 1 && stage.op() == Op::Read {
-            return self.waiting().gather_joined(own, die, ppn, &mut last);
-        }
+        let (own, geometry) = (self.sets.plane(leader), &self.settings.geometry);
         let first = geometry.first_plane(die).get();
         for plane in (first..first + geometry.planes).map(PlaneId::new).filter(|p| *p != own) {
-            let Some(set) = self.queues.oldest(plane, stage) else { continue };
-            if !self.waiting().fits_beside(set, (die, plane), ppn) {
-                continue;
-            }
+            let Some(set) = self.waiting().beside(stage, (die, plane), ppn) else { continue };
             let Bound::Page(page) = self.bind(set, die) else { continue };
             self.waiting().join(set, (die, plane), page, &mut last);
         }
     }
 
     /// A program finds no room on its plane: it waits for an erase, or goes to another plane.
+    #[cold]
     pub(super) fn wait_for_room(&mut self, set: SetId) {
         let plane = self.sets.plane(set);
         let charge = self.host.charge_of(self.sets[set].charge());
@@ -93,17 +78,14 @@ impl Device {
             Room::NoReserve => self.failed = Some(SimError::NoReserve { plane: plane.get() }),
             Room::Elsewhere(other) => self.waiting().follow(set, other),
             Room::None | Room::Awaited => {
-                self.waiting().take_from_queue(set);
-                let (place, op) = ((self.sets.die(set), set), self.sets.stage(set).op());
-                self.queues.tell(Happened::Withdrawn, place, op, self.now);
+                self.waiting().withdraw(set);
                 self.carry_out(from);
                 if room == Room::None {
-                    self.failed = Some(self.no_room(plane));
+                    self.failed =
+                        Some(SimError::no_room(plane, &self.settings.geometry, &self.ftl));
                     return;
                 }
-                self.account.room_awaited();
-                self.ledger().enter(set, Mode::Waiting);
-                self.waiting().hand_on_ranks(&[set], None);
+                self.waiting().await_room(set);
             }
         }
     }

@@ -2,29 +2,21 @@
 
 use super::{Device, SimError, Work};
 use crate::account::Account;
-use crate::buffer::{Buffer, Lines};
-use crate::config::{InitialBuffer, InitialState, PartialWrite, Settings};
+use crate::buffer::Buffer;
+use crate::config::Settings;
 use crate::flash::Flash;
 use crate::ftl::Ftl;
 use crate::ftl::planned::Planned;
 use crate::host::Host;
 use crate::initial;
 use crate::initial::progress::Building;
-use crate::initial::random::Random;
 use crate::parts::layer::Shape;
 use crate::parts::log::AnyLayer;
 use crate::parts::policy::{HostRule, Policy};
 use crate::queues::Queues;
-use crate::random::BitErrors;
 use crate::sets::Sets;
 use crate::waiting::Delays;
-use flashyard_core::units::{Lpn, Time};
-
-/// Lines that hold nothing.
-fn untouched(lines: &Lines) -> u32 {
-    let clean = lines.clean_lines().count();
-    lines.free_lines() - u32::try_from(clean).expect("a part of the lines")
-}
+use flashyard_core::units::Time;
 
 impl Device {
     /// A device in its initial state, with the command policy that its settings name.
@@ -57,10 +49,7 @@ impl Device {
         let mut device = Self::fresh(settings, policy, Planned::new(settings, make));
         let made = initial::device::make_telling(settings, &mut device.ftl, tell);
         device.account.initial_made(made);
-        if settings.keys.ftl.partial_write == PartialWrite::Bitmap {
-            device.ftl.cover_written(settings.exported_units, settings.geometry.unit_sectors());
-        }
-        device.fill_buffer();
+        device.translation().fill_buffer();
         device
     }
 
@@ -94,61 +83,9 @@ impl Device {
             account: Account::new(settings),
             follows_states: settings.keys.follows_states(),
             copies_in_bulk: false,
-            bit_errors: match settings.keys.nand.bit_errors_ppb {
-                0 => None,
-                rate => Some(BitErrors::new(rate)),
-            },
             delays: Delays::new(settings.geometry.dies()),
             work: Work::default(),
             failed: None,
-        }
-    }
-
-    /// Adds a unit as a write would, that came before all others and that nobody is charged for.
-    fn add_dirty(&mut self, lpn: Lpn) {
-        let (sectors, group) =
-            (self.write_buffer().unit_range(), self.translation().group_of(lpn, 0));
-        let number = self.sets.take_number();
-        if self.settings.keys.ftl.partial_write == PartialWrite::Bitmap {
-            self.ftl.cover(lpn, u64::from(sectors.start)..u64::from(sectors.end));
-        }
-        self.write_buffer_mut().add_dirty(lpn, number, group);
-    }
-
-    /// Fills the buffer of a new device as its keys ask.
-    fn fill_buffer(&mut self) {
-        if self.buffer.is_none() {
-            return;
-        }
-        let steady = self.settings.keys.state.initial == InitialState::Steady;
-        match self.settings.keys.buffer.initial {
-            InitialBuffer::Auto if steady => self.fill_at_random(),
-            InitialBuffer::Auto | InitialBuffer::Empty => {}
-            InitialBuffer::Dirty => {
-                let exported = self.settings.exported_units;
-                for lpn in exported - self.settings.buffer_units..exported {
-                    self.add_dirty(Lpn::new(lpn));
-                }
-            }
-        }
-    }
-
-    /// Makes different units dirty at random, at most half of those that have been written: all
-    /// lines, as a load without idle time does, or until flushing is about to begin.
-    fn fill_at_random(&mut self) {
-        let state = self.settings.keys.state;
-        let written = initial::device::share(self.settings.exported_units, state.fill_percent);
-        let lines = self.settings.buffer_units;
-        let high = self.settings.keys.buffer.high_percent;
-        let count = if state.rested { initial::device::share(lines, high) } else { lines };
-        let mut random = Random::new(state.seed, 4);
-        let mut left = count.min(written / 2);
-        while left > 0 {
-            let lpn = Lpn::new(random.below(written));
-            if self.write_buffer().lines().find(lpn).is_none() {
-                self.add_dirty(lpn);
-                left -= 1;
-            }
         }
     }
 
@@ -163,47 +100,6 @@ impl Device {
     /// of its number, and whether it is dirty; the least recently used one first. A clean unit
     /// holds what flash has.
     pub fn preload_buffer(&mut self, units: &[(u64, Option<u32>, bool)]) -> Result<(), SimError> {
-        let wrong = |why: String| Err(SimError::InitialLines(why));
-        let Some(buffer) = &self.buffer else {
-            return wrong("initial units, but no write buffer; set buffer.bytes".to_string());
-        };
-        let (room, banks) = (untouched(buffer.lines()), buffer.lines().banks());
-        if units.len() > room as usize {
-            let count = units.len();
-            let fix = if self.settings.keys.buffer.initial == InitialBuffer::Dirty {
-                "set buffer.initial = \"empty\""
-            } else {
-                "raise buffer.bytes or give fewer"
-            };
-            return wrong(format!(
-                "{count} initial units are more than the {room} free lines; {fix}"
-            ));
-        }
-        let exported = u64::from(self.settings.exported_units);
-        for &(number, bank, dirty) in units {
-            let Some(lpn) = u32::try_from(number).ok().filter(|_| number < exported) else {
-                let last = exported - 1;
-                return wrong(format!("initial unit {number}: the last one is {last}"));
-            };
-            if let Some(bank) = bank.filter(|bank| *bank >= banks) {
-                return wrong(format!(
-                    "initial unit {number}: bank {bank} of {banks} (buffer.banks), counted from 0"
-                ));
-            }
-            let lpn = Lpn::new(lpn);
-            if self.write_buffer().lines().find(lpn).is_some() {
-                return wrong(format!("initial unit {number} is in the write buffer already"));
-            }
-            if dirty {
-                self.add_dirty(lpn);
-            } else {
-                self.write_buffer_mut().add_clean(lpn);
-            }
-            if let Some(bank) = bank {
-                self.write_buffer_mut().move_to_bank(lpn, bank);
-            }
-        }
-        self.account.adopt_buffer(self.buffer.iter().flat_map(|buffer| buffer.contents()));
-        Ok(())
+        self.translation().preload_buffer(units).map_err(SimError::InitialLines)
     }
 }

@@ -1,80 +1,48 @@
 //! Sets and requests that are over.
 
 use super::Device;
-use crate::account::{Answer, queue_wait};
-use crate::handle::{LineId, RequestId, SetId};
-use crate::observe::{RequestAnswered, RequestDone};
-use crate::sets::Stage;
+use crate::handle::{RequestId, SetId};
 
 impl Device {
     /// Every command of a set is over.
     pub(super) fn complete_set(&mut self, set: SetId) {
         let state = &self.sets[set];
-        let (charge, trims, changes) = (state.charge(), state.trims(), state.changes());
-        let (handle, line) = (state.request(), state.line());
-        if let Some(line) = line {
+        let (charge, changes, handle) = (state.charge(), state.changes(), state.request());
+        if let Some(line) = state.line() {
             self.translation().flush_over(set, line);
         }
+        if handle.is_some() {
+            self.ledger().close_segment(set);
+        } else if !changes {
+            self.account.own_work_over();
+        }
+        if self.account.is_watched() {
+            self.teller().tell_set_over(set);
+        }
         let Some(handle) = handle else {
-            if !changes {
-                self.account.own_work_over();
-            }
-            if self.account.is_followed() {
-                self.tell_set_over(set, line);
-            }
             self.sets.remove(set);
             return self.release_charge(charge);
         };
-        self.ledger().close_segment(set);
-        if self.account.is_followed() {
-            self.tell_set_over(set, line);
-        }
         if self.host[handle].pages() > 0 {
-            let erases = |command: &(Stage, _)| command.0 == Stage::HostErase;
-            if trims && !self.sets.commands(set).iter().any(erases) {
+            if self.sets.forgets(set) {
                 self.commit_trim(set);
             }
-            if changes {
-                self.sets.unlist_change(set);
-            }
-            self.sets.drop_slot(set);
-            self.sets.unlist_by_lpn(set);
+            self.sets.end_access(set);
             self.host.access_ends();
-        } else if self.host[handle].is_flush() {
-            self.sets.unlist_change(set);
+        } else {
+            self.sets.end_barrier(set, self.host[handle].is_flush());
         }
-        self.sets.remove(set);
-        let track = self.sets.track(set);
-        if self.host[handle].set_over(track.own(), track.parts()) {
+        if self.host[handle].set_over(self.sets.track(set)) {
             self.answer(handle);
         }
     }
 
-    /// Tells observers that a set is over, and whether that frees the line that it has flushed.
-    #[cold]
-    fn tell_set_over(&mut self, set: SetId, line: Option<LineId>) {
-        let frees_line = line.is_some_and(|line| {
-            let line = self.line(line);
-            !line.is_dirty() && !line.is_flushing()
-        });
-        self.teller().tell_set_over(set, frees_line);
-    }
-
     fn commit_trim(&mut self, set: SetId) {
-        let state = &self.sets[set];
-        let (lpn, superseded) = (state.lpn(), state.is_superseded());
-        if self.account.is_checked() {
-            let order = self.sets.order_of(set).expect("the host's");
-            self.account.trimmed(order, lpn, self.sets.number(set));
+        if self.account.is_watched() {
+            self.teller().trimmed(set);
         }
-        if !superseded {
-            if self.account.follows_units() {
-                self.teller().tell_trimmed(set);
-            }
-            self.ftl.trim_over(set, &mut self.sets);
-            self.account.change_committed();
-            let number = self.sets.number(set);
-            self.translation().drop_buffered(lpn, number);
+        if !self.sets[set].is_superseded() {
+            self.translation().trim_over(set);
         }
     }
 
@@ -87,19 +55,10 @@ impl Device {
             return;
         }
         self.host.answered(handle, now);
-        let request = &self.host[handle];
-        if self.account.is_followed() || self.account.follows_contents() {
-            self.account.tell(&RequestAnswered { order: request.order(), at: now });
+        if self.account.is_watched() {
+            self.teller().tell_answered(handle);
         }
-        let answer = Answer {
-            order: request.order(),
-            request: request.request(),
-            stream: request.stream(),
-            first_slot: request.first_slot(),
-            own: request.own(),
-            parts: request.parts(),
-        };
-        self.account.answered(&answer, now);
+        self.account.answered(&self.host[handle].answer(), now);
         self.release_if_over(handle);
     }
 
@@ -116,26 +75,7 @@ impl Device {
     fn release_if_over(&mut self, handle: RequestId) {
         let request = &self.host[handle];
         let Some(completion) = request.over() else { return };
-        if self.account.is_observed() {
-            let (work, energy_pj) = self.account.work_of(handle);
-            let event = RequestDone {
-                order: request.order(),
-                request: *request.request(),
-                completion,
-                pages: request.pages(),
-                fot_ns: request.view().fot.as_ns(),
-                queue_wait_ns: queue_wait(
-                    request.first_slot(),
-                    request.request().arrival,
-                    completion,
-                ),
-                own_ns: request.own().as_ns(),
-                parts: *request.parts(),
-                work,
-                energy_pj,
-            };
-            self.account.tell(&event);
-        }
+        self.account.request_over(handle, &request.answer(), completion);
         self.host.close(handle);
     }
 }

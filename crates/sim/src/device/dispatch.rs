@@ -1,7 +1,7 @@
 //! Dispatch: dies that may take a command look at what waits for them.
 
 use super::Device;
-use crate::flash::{Accepts, Power};
+use crate::flash::Accepts;
 use crate::waiting::bind::Bound;
 use flashyard_core::command::Op;
 use flashyard_core::units::DieId;
@@ -45,7 +45,7 @@ impl Device {
             && !next.is_some_and(|set| self.waiting().is_read_of_request(set))
         {
             if self.flash.can_resume(die) {
-                self.resume(die);
+                self.waiting().resume(die);
             }
             return false;
         }
@@ -53,18 +53,16 @@ impl Device {
         let op = self.sets.stage(set).op();
         if (matches!(accepts, Accepts::Reads) && op != Op::Read)
             || (!self.short_road && op == Op::Program && self.host.holds_programs(self.now))
-            || (self.flash.limits_power() && !self.has_power(die, op))
+            || (self.flash.limits_power() && !self.waiting().has_power(die, op))
         {
             return false;
         }
         match self.bind(set, die) {
             Bound::Page(ppn) => {
-                self.waiting().leave_queue(set, die);
+                self.waiting().take(set, die);
                 if !self.short_road {
                     self.waiting().leaves_for_die(set, true);
                 }
-                let ends = || self.sets[set].in_gc_queue() || !self.queues.has_gc(die);
-                self.ftl.note_turn(die, ends);
                 self.start(set, die, ppn);
                 self.suspend_if_asked(die);
                 false
@@ -89,18 +87,6 @@ impl Device {
         }
     }
 
-    /// Whether a die has, or may take, the power of its next command; if not it stands in line.
-    fn has_power(&mut self, die: DieId, op: Op) -> bool {
-        match self.flash.power_for(die, op, self.now) {
-            Power::Granted => true,
-            Power::JoinsLine => {
-                self.account.power_awaited();
-                false
-            }
-            Power::InLine => false,
-        }
-    }
-
     /// The dies in line for power take commands as far as it reaches. Returns whether any has left
     /// the line.
     fn serve_line(&mut self) -> bool {
@@ -110,9 +96,7 @@ impl Device {
             if !self.flash.end_service() || self.failed.is_some() {
                 break;
             }
-            // The die has begun an operation, or has none to begin now.
-            let waited = self.flash.leave_line(die, self.now);
-            self.power_granted(die, waited);
+            self.waiting().leave_line(die);
             left = true;
         }
         left
@@ -139,14 +123,7 @@ impl Device {
     /// The oldest command that comes next at any die of a scope starts, if its die accepts it.
     /// Returns whether another one comes next then.
     fn dispatch_oldest(&mut self, scope: u32, scopes: u32) -> bool {
-        let mut oldest = None;
-        for die in (scope..self.settings.geometry.dies()).step_by(scopes as usize).map(DieId::new) {
-            if let Some(set) = self.waiting().next_command(die) {
-                let next = (self.queues.arrival(set), die);
-                oldest = Some(oldest.map_or(next, |first| next.min(first)));
-            }
-        }
-        let Some((_, die)) = oldest else { return false };
+        let Some(die) = self.waiting().oldest_of(scope, scopes) else { return false };
         let accepts = matches!(self.flash.accepts(die), Accepts::Anything);
         if accepts {
             self.dispatch_next(die);

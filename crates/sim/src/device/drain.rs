@@ -25,14 +25,9 @@ impl Device {
     /// host policy does that, only for writes that it has started with all their pages. Returns
     /// whether a flush began.
     pub(super) fn drain_buffer(&mut self) -> bool {
-        let Some(buffer) = &self.buffer else { return false };
-        if buffer.leaves_flushing() {
-            return false;
-        }
-        let idle = buffer.flushes_itself() && self.translation().is_quiet();
+        let Some(idle) = self.translation().begin_drain() else { return false };
         let mut any = false;
         while let Some(trigger) = self.translation().wants_flush(idle)
-            && self.write_buffer().may_drain()
             && self.drain_group(trigger)
         {
             any = true;
@@ -75,10 +70,8 @@ impl Device {
 
     /// Begins to flush the dirty line that goes first, if it can be. Returns its unit.
     fn displace_line(&mut self) -> Option<Lpn> {
-        let buffer = self.write_buffer();
-        let victim = buffer.victim(&self.sets, self.now)?;
-        let unit = buffer.lines()[victim].lpn;
-        (buffer.may_flush() && self.flush_line(victim, FlushTrigger::Displaced)).then_some(unit)
+        let (victim, unit) = self.translation().lines_of_reads().victim()?;
+        self.flush_line(victim, FlushTrigger::Displaced).then_some(unit)
     }
 
     /// Begins to read ahead what runs of reads want.
@@ -94,7 +87,6 @@ impl Device {
         let mut granted = false;
         while let Some(buffer) = &self.buffer
             && let Some(set) = buffer.first_waiting()
-            && buffer.may_put(&self.sets[set])
             && self.put(set, true)
         {
             self.write_buffer_mut().end_wait();

@@ -3,10 +3,8 @@
 use super::Device;
 use crate::config::ReadAllocate;
 use crate::handle::SetId;
-use crate::random::TurnedBits;
 use crate::sets::{Operation, Stage};
 use flashyard_core::command::Op;
-use flashyard_core::policy::Happened;
 use flashyard_core::units::DieId;
 
 impl Device {
@@ -17,25 +15,14 @@ impl Device {
         if let Some(set) = leader.filter(alone) {
             return self.alone_over(set, operation, die);
         }
-        if self.account.records_power() {
-            self.account.record_operation(die, operation, self.sets.pages_of(leader));
+        if self.account.is_watched() {
+            self.teller().operation_over(die, operation);
         }
-        let phase = self.host.phase();
-        self.for_riders(leader, |device, set| {
-            device.ledger().account_for(set, (die, phase), operation);
-            if device.account.is_observed() {
-                device.teller().tell_done(set, die, operation);
-            }
-            device.settle(set, operation);
-        });
+        self.for_riders(leader, |device, set| device.settle(set, die, operation));
         if self.queues.has_state() {
-            let (op, now) = (operation.op(), self.now);
-            self.for_riders(leader, |device, set| {
-                device.queues.tell(Happened::Completed, (die, set), op, now);
-            });
+            self.waiting().policy_sees_end(leader, die, operation.op());
         }
         self.waiting().stir(die);
-        self.account.over(self.now, die, operation.op(), operation.gives_data());
         self.for_riders(leader, Self::take_effect);
         self.stages_over(leader);
         self.wake_passed();
@@ -43,15 +30,12 @@ impl Device {
 
     /// The operation of a single set is over.
     fn alone_over(&mut self, set: SetId, operation: &Operation, die: DieId) {
-        let phase = self.host.phase();
-        self.ledger().account_for(set, (die, phase), operation);
-        self.settle(set, operation);
+        self.settle(set, die, operation);
         self.waiting().stir(die);
         let reads = self.sets.stage(set) == Stage::Read;
         if reads && let Some(request) = self.sets.end_read(set) {
             self.host.access_ends();
-            let track = self.sets.track(set);
-            if self.host[request].set_over(track.own(), track.parts()) {
+            if self.host[request].set_over(self.sets.track(set)) {
                 self.answer(request);
             }
         } else {
@@ -76,9 +60,10 @@ impl Device {
     }
 
     /// Ends the account of a command and, of a program, fills its block.
-    #[inline]
-    fn settle(&mut self, set: SetId, operation: &Operation) {
-        self.ledger().close_with(set, operation);
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
+    #[inline(always)]
+    fn settle(&mut self, set: SetId, die: DieId, operation: &Operation) {
+        self.teller().command_over(set, die, operation);
         if operation.op() == Op::Program {
             self.ftl.programmed(self.sets[set].ppn().expect("a program has a page"));
         }
@@ -121,11 +106,10 @@ impl Device {
         match self.sets.stage(set) {
             Stage::Writeback | Stage::RewriteProgram => {
                 let (page, ppn) = (state.map_page(), state.ppn().expect("has a page"));
-                if self.account.follows_units() {
-                    self.teller().tell_map_written(set, page, ppn);
+                if self.account.is_watched() {
+                    self.teller().map_page_written(set);
                 }
                 self.ftl.map_written(page, ppn, set);
-                self.account.map_page_written(set);
             }
             Stage::Fetch => self.ftl.map_fetched(state.map_line(), set),
             Stage::Program => self.commit_write(set),
@@ -134,10 +118,8 @@ impl Device {
                 if keeps && self.buffer.is_some() {
                     self.translation().lines_of_reads().keep(set);
                 }
-                let errors = self.read_errors(set);
-                if self.account.is_checked() {
-                    let read = self.sets[set].origin().expect("a request reads");
-                    self.account.read_over(read.order, read.page, errors);
+                if self.flash.turns_bits() || self.account.is_watched() {
+                    self.waiting().check_read(set);
                 }
             }
             Stage::CopyProgram | Stage::MergeProgram | Stage::FoldProgram | Stage::PadProgram => {
@@ -160,33 +142,17 @@ impl Device {
         }
     }
 
-    /// The errors of a read of flash, where there are any.
-    #[inline]
-    fn read_errors(&mut self, set: SetId) -> Option<TurnedBits> {
-        self.bit_errors.as_ref()?;
-        self.sets[set].ppn()?;
-        let bytes = self.settings.geometry.unit_bytes() / self.flash.codewords();
-        let bits = u64::from(self.waiting().codewords(set)) * u64::from(bytes) * 8;
-        let errors = self.bit_errors.as_mut()?;
-        let before = *errors;
-        let count = errors.pass(bits, |_| ());
-        self.account.bits_were_wrong(count);
-        Some(TurnedBits { before, bits, count })
-    }
-
     /// The data of a write is on flash.
     fn commit_write(&mut self, set: SetId) {
-        if self.account.follows_units() {
+        if self.account.is_watched() {
             self.teller().tell_written(set);
         }
         let (number, counts) = self.ftl.write_over(set, &mut self.sets);
         if self.ftl.is_journaled() {
             self.let_ftl(|_, lent| lent.write_journal(None));
         }
-        if self.account.is_checked() {
-            let (state, order) = (&self.sets[set], self.sets.order_of(set));
-            let ppn = state.ppn().expect("a program has a page");
-            self.account.programmed(order, ppn, state.lpn(), number);
+        if self.account.is_watched() {
+            self.teller().programmed(set, number);
         }
         if counts {
             self.account.change_committed();

@@ -1,12 +1,10 @@
 //! The way of a request to the device, and timers.
 
 use super::Device;
-use crate::config::Acknowledge;
 use crate::error::SimError;
 use crate::handle::RequestId;
 use crate::host::Timer;
-use crate::observe::RequestArrived;
-use flashyard_core::request::{Flags, Request};
+use flashyard_core::request::Request;
 use flashyard_core::units::DieId;
 
 impl Device {
@@ -46,7 +44,7 @@ impl Device {
                 Timer::Port | Timer::Dispatched | Timer::Credit(_) | Timer::Reaped(_) => {}
                 Timer::Search(plane) => self.let_ftl(|ftl, lent| ftl.search_over(plane, lent)),
                 Timer::Sought(set) => self.open(set),
-                Timer::Suspendable(die) => self.suspendable(die),
+                Timer::Suspendable(die) => self.waiting().suspendable(die),
                 Timer::Programs => {
                     (0..self.settings.geometry.dies())
                         .for_each(|die| self.waiting().stir(DieId::new(die)));
@@ -65,24 +63,12 @@ impl Device {
     ) -> Result<(), SimError> {
         let order = self.host.arrived();
         SimError::check_arrival(request, order, self.settings.capacity_sectors())?;
-        let (first, pages) = self.settings.pages_of(request);
-        self.account.arrived(request, order, (first, pages), self.host.outstanding());
-        if self.account.follows_contents() {
-            let durable = self.settings.answers_durably(request.flags);
-            let (at, request) = (self.now, *request);
-            self.account.tell(&RequestArrived { at, order, request, pages, durable });
+        let (pages, outstanding) = (self.settings.pages_of(request), self.host.outstanding());
+        let (handle, fetched) = self.host.open(request, lane, pages, self.now);
+        self.account.arrived(request, order, pages, outstanding);
+        if self.account.is_watched() {
+            self.teller().request_arrived(handle);
         }
-        if self.account.is_checked() && self.buffer.is_some() {
-            let programmed = self.settings.keys.buffer.acknowledge == Acknowledge::Program;
-            self.account.asks(order, request, programmed || request.flags.has(Flags::FUA));
-        }
-        if self.account.is_checked() && self.host.notes_carried() {
-            let by_pages = self.host.carries_pages();
-            let bytes = self.settings.bytes_to_carry(request, (first, pages), by_pages);
-            self.account.must_carry(order, bytes);
-        }
-        let (handle, fetched) = self.host.open(request, lane, (first, pages), self.now);
-        self.account.request_opened(handle);
         if fetched {
             self.send(handle);
         }

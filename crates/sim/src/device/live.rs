@@ -3,15 +3,16 @@
 //! Steps that let others go on call each other here and nowhere else. What they need of single
 //! rooms lies in files below, which call nothing of this one.
 
-use super::Device;
-use crate::buffer::ports::Direction;
-use crate::buffer::{Batch, FlushOutcome, Put};
-use crate::ftl::{Lent, Scheme, Todo};
+use super::{Device, SimError};
+use crate::buffer::{Batch, FlushOutcome};
+use crate::ftl::{Charge, Lent, Scheme, Todo};
 use crate::handle::{LineId, SetId};
 use crate::host::Timer;
+use crate::metrics::counters::Phase;
 use crate::observe::{FlushTrigger, OwnCause};
 use crate::sets::{Mode, Stage};
-use flashyard_core::units::{Lpn, PlaneId, Span};
+use crate::translation::put::AfterPut;
+use flashyard_core::units::{Lpn, PlaneId};
 
 impl Device {
     /// The translation layer does a piece of work, and what that leaves to be done follows.
@@ -19,6 +20,18 @@ impl Device {
         let (answer, from) = self.ask_ftl(work);
         self.carry_out(from);
         answer
+    }
+
+    /// The same where [`Self::carry_out`] follows later; returns from where on.
+    pub(super) fn ask_ftl<T>(
+        &mut self,
+        work: impl FnOnce(&mut Scheme, &mut Lent<'_>) -> T,
+    ) -> (T, usize) {
+        let (now, ended, todo) = (self.now, self.host.phase() == Phase::Post, &mut self.work.todo);
+        let from = todo.len();
+        let (scheme, base) = self.ftl.parts();
+        let mut lent = Lent { now, ended, base, sets: &mut self.sets, todo };
+        (work(scheme, &mut lent), from)
     }
 
     /// Does what is listed from a place on. What that leads to is listed behind it, and done and
@@ -42,25 +55,28 @@ impl Device {
                 Todo::Seek(set, span) => {
                     self.host.set_timer(self.now.saturating_add(span), Timer::Sought(set));
                 }
-                Todo::Began(begun) => self.job_began(&begun),
-                Todo::GivenUp(valid, levels) => self.account.gc_given_up(valid, levels),
-                Todo::Merging { plane, kinds, charge } => {
-                    if self.account.is_followed() {
-                        let request = self.live_order(charge);
-                        self.teller().tell_merges(plane, kinds, request);
-                    }
+                Todo::NoRoom(plane) => {
+                    let geometry = &self.settings.geometry;
+                    self.failed = Some(SimError::no_room(plane, geometry, &self.ftl));
                 }
-                Todo::Copied(set, copy) => self.unit_copied(set, &copy),
-                Todo::EntryMoved(lpn, cached) => {
-                    self.account.entry_changed(lpn);
-                    self.account.cached_entries_updated(cached.into());
-                }
-                Todo::EntriesCached(count) => self.account.cached_entries_updated(count),
-                Todo::Erased(set, erased) => self.block_erased(set, erased),
-                Todo::Kept(lpn, number) => self.account.trim_kept(lpn, number),
+                Todo::Note(ref deed) => self.teller().note(deed),
             }
         }
         self.work.todo.truncate(from);
+    }
+
+    /// A set of the device's own work has been made.
+    #[expect(clippy::inline_always, reason = "once a copy; a call costs as much")]
+    #[inline(always)]
+    pub(super) fn own_set_made(
+        &mut self,
+        set: SetId,
+        charge: Charge,
+        plane: PlaneId,
+        cause: OwnCause,
+    ) {
+        self.follow_sets();
+        self.teller().own_set_made(set, charge, plane, cause);
     }
 
     /// A gate or a search is over: its set goes on, and whoever waited for it.
@@ -143,9 +159,7 @@ impl Device {
     fn use_buffer(&mut self, set: SetId) {
         self.waiting().need_slot(set);
         self.ledger().enter(set, Mode::Buffered);
-        let puts = self.sets[set].writes();
-        // What finds no line is refused before its put is prepared.
-        if puts && !(self.write_buffer().may_put(&self.sets[set]) && self.put(set, false)) {
+        if self.sets[set].writes() && !self.put(set, false) {
             self.ledger().enter(set, Mode::Lineless);
             self.account.buffer_stalled();
             self.write_buffer_mut().wait(set);
@@ -165,20 +179,11 @@ impl Device {
 
     /// A unit is put or got. [`Self::wake_due`] must follow.
     fn access(&mut self, set: SetId) {
-        let state = &self.sets[set];
-        let (lpn, host) = (state.lpn(), state.request().is_some());
-        let direction = if state.writes() { Direction::Put } else { Direction::Get };
-        let line = if host { self.write_buffer().lines().find(lpn) } else { state.line() };
-        let granted = self.translation().lines_of_reads().take_port(direction, lpn, line, host);
-        if self.account.is_observed() {
-            let bank = line.map(|line| self.line(line).bank());
-            let event = granted.told(&self.sets[set], direction == Direction::Put, bank);
-            self.account.tell(&event);
+        let (line, granted, over) = self.translation().lines_of_reads().access(set);
+        if self.account.is_watched() {
+            self.teller().tell_port(set, line, &granted);
         }
-        let over = granted.until + Span::from_ns(self.settings.keys.buffer.access_ns);
-        if over > self.now {
-            self.host.set_timer(over, Timer::Buffer(set));
-        } else {
+        if over {
             self.access_over(set);
         }
     }
@@ -186,18 +191,12 @@ impl Device {
     /// A unit has been put or got. [`Self::wake_due`] must follow.
     pub(super) fn access_over(&mut self, set: SetId) {
         self.ledger().close_and_rest(set);
+        if self.account.is_watched() {
+            self.teller().access_over(set);
+        }
         let state = &self.sets[set];
         if state.writes() {
-            let lpn = state.lpn();
-            self.account.put_over(lpn, self.sets.number(set));
-            if self.account.follows_contents() {
-                self.teller().tell_buffered(set);
-            }
-            self.flush_at_once(lpn);
-        } else if let Some(read) = state.origin()
-            && self.account.is_checked()
-        {
-            self.account.read_over(read.order, read.page, None);
+            self.flush_at_once(state.lpn());
         }
         self.sets.complete_and_list(set);
         self.ledger().charge_passed();
@@ -206,49 +205,22 @@ impl Device {
     }
 
     /// Puts the unit of a write into a line, if one is free; `granted` is whether it is its turn.
+    /// The program of a write that is not over then carries its own unit, and others fill it.
     pub(super) fn put(&mut self, set: SetId, granted: bool) -> bool {
-        let state = &self.sets[set];
-        let (lpn, stream, superseded) = (state.lpn(), state.stream(), state.is_superseded());
-        let (number, through) = (self.sets.number(set), self.sets.last_stage(set) > 0);
-        if superseded {
-            // A later trim has forgotten the unit already.
-            if through {
-                self.plan_change(set, (1, 0));
-                self.ftl.trim_planned(lpn);
+        let Some(after) = self.translation().put(set, granted) else { return false };
+        match after {
+            AfterPut::Over => {}
+            AfterPut::Plan { pages, trimmed } => {
+                self.plan_change(set, (pages, 0));
+                if trimmed {
+                    self.ftl.trim_planned(self.sets[set].lpn());
+                }
             }
-            return true;
-        }
-        let request = self.sets[set].owner();
-        let pending = &self.host[request];
-        let writer = (request, pending.order());
-        let covered = self.settings.covered(pending.request(), lpn);
-        let group = self.translation().group_of(lpn, stream);
-        let put = Put { lpn, number, writer, stream, covered, group, through, granted };
-        let buffer = self.buffer.as_mut().expect("there is a buffer");
-        let Some(outcome) = buffer.put(&put, &self.sets) else { return false };
-        self.account.buffer_written(outcome.held, outcome.clean);
-        if outcome.fill_dropped {
-            self.account.fill_dropped(lpn);
-        }
-        self.account.buffered(writer.1, lpn, number, outcome.evicted);
-        if through {
-            self.write_through(set, outcome.line, group);
+            AfterPut::Fill { group, plane } => {
+                self.flush_lines(None, group, Some((set, plane)), FlushTrigger::Beside);
+            }
         }
         true
-    }
-
-    /// The program of a write carries its own unit, and others fill its program unit.
-    fn write_through(&mut self, set: SetId, line: LineId, group: u32) {
-        self.account.flush_begins(self.sets[set].lpn(), self.sets.number(set));
-        self.sets.carry(set, line);
-        self.translation().begin_flush(set, line, group);
-        if self.ftl.is_planned() {
-            self.sets.asked_for(set, true);
-            let pages = self.host[self.sets[set].owner()].pages();
-            return self.plan_change(set, (pages, 0));
-        }
-        let (_, plane) = *self.sets.commands(set).last().expect("a write has a program");
-        self.flush_lines(None, group, Some((set, plane)), FlushTrigger::Beside);
     }
 
     /// A translation layer plans the program of a change whose set there is: a flush, or a write
@@ -269,12 +241,11 @@ impl Device {
         first: Option<(SetId, PlaneId)>,
         trigger: FlushTrigger,
     ) -> FlushOutcome {
-        let asked = trigger.is_asked();
         let mut together = std::mem::take(&mut self.work.together);
         let mut plane = first.map(|(_, plane)| plane);
         together.extend(first.map(|(set, _)| set));
         let most = self.settings.geometry.program_units() as usize - together.len();
-        let mut batch = Batch::new(group, head, asked, most);
+        let mut batch = Batch::new(group, head, trigger.is_asked(), most);
         while let Some(line) = self.translation().next_of_batch(&mut batch) {
             self.make_room();
             let (set, of_all) = self.translation().new_flush(line, group, plane);
@@ -282,16 +253,13 @@ impl Device {
             together.push(set);
         }
         let flushes = &together[usize::from(first.is_some())..];
-        if batch.outcome.newly_stalled {
-            self.account.map_stalled();
-        }
-        if self.account.is_followed() {
+        if self.account.is_watched() {
             for &set in flushes {
-                self.tell_own_work(set, self.sets.plane(set), OwnCause::Flush(trigger));
+                let plane = self.sets.plane(set);
+                self.teller().tell_own_work(set, plane, OwnCause::Flush(trigger));
             }
         }
-        let buffer = self.buffer.as_mut().expect("there is a buffer");
-        buffer.begin_together(&together, asked, &mut self.sets);
+        self.translation().end_batch(&batch, &together);
         if self.ftl.has_cache()
             && let Some((set, _)) = first
         {
@@ -316,15 +284,10 @@ impl Device {
             return;
         }
         let mut batch = std::mem::take(&mut self.work.unplanned);
-        batch.sort_unstable_by_key(|&set| (self.sets[set].lpn(), self.sets.number(set)));
-        let most = self.ftl.layer_block_pages();
+        self.translation().sort_flushes(&mut batch);
         for (place, &set) in batch.iter().enumerate() {
-            let lpn = self.sets[set].lpn();
-            let follow = batch[place + 1..].iter().zip(lpn.get() + 1..);
-            let left = follow.take_while(|(next, lpn)| self.sets[**next].lpn().get() == *lpn);
-            let left = u32::try_from(left.take(most as usize).count()).expect("of a block");
-            let run = self.write_buffer().run_around(lpn, most);
-            self.plan_change(set, (run, left));
+            let run = self.translation().run_of(&batch[place..]);
+            self.plan_change(set, run);
         }
         for &set in &batch {
             self.activate(set);
@@ -336,7 +299,7 @@ impl Device {
     /// Begins to flush a dirty line, with others of its group as far as its program unit has room.
     /// Returns whether its own flush began.
     pub(super) fn flush_line(&mut self, line: LineId, trigger: FlushTrigger) -> bool {
-        let group = self.line(line).group();
+        let group = self.write_buffer().lines()[line].group();
         let began = self.flush_lines(Some(line), group, None, trigger).head;
         self.plan_flushes();
         began

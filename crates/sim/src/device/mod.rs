@@ -16,14 +16,12 @@
 //!   `bind`, which put an operation together, and `suspend`.
 //! - `admit`, `pages`, `drain`: what is started of requests, and of the write buffer.
 //! - `live`: a set goes on, and what lets others go on.
-//! - `own`, `complete`, `link`: what a step does in a few rooms.
-//! - `bulk`, `time`: copies without events, and the account of time.
+//! - `complete`, `link`: what a step does in a few rooms.
 
 mod admit;
 mod array;
 mod bind;
 mod build;
-mod bulk;
 mod complete;
 mod cut;
 mod dispatch;
@@ -32,7 +30,6 @@ mod finish;
 mod host;
 mod link;
 mod live;
-mod own;
 mod pages;
 mod phase;
 mod results;
@@ -40,29 +37,26 @@ mod save;
 mod start;
 mod step;
 mod suspend;
-mod time;
 mod upkeep;
-mod zones;
 
 use crate::account::Account;
 pub use crate::account::{PhaseReport, Share, Utilisation};
-use crate::buffer::{Buffer, Line};
-use crate::check::Checker;
-use crate::config::{InitialState, MapStore, ReadAllocate, Settings};
+use crate::buffer::Buffer;
+use crate::config::{MapStore, ReadAllocate, Settings};
 pub use crate::error::{LAST_ARRIVAL, RunError, SimError};
 use crate::flash::Flash;
-use crate::ftl::{Charge, Ftl, Todo};
-use crate::handle::{LineId, RequestId, SetId};
+use crate::ftl::{Ftl, Todo, Zoned};
+use crate::handle::SetId;
 use crate::host::Host;
 use crate::ledger::{Ledger, Teller};
-use crate::observe::{Observer, UnitBuffered};
+use crate::observe::Observer;
 pub use crate::phases::PhaseKeys;
 use crate::queues::Queues;
-use crate::random::BitErrors;
 use crate::sets::Sets;
 use crate::translation::Translation;
 use crate::view::View;
 use crate::waiting::{Delays, Waiting};
+use crate::zones::ZoneReport;
 use flashyard_core::units::Time;
 pub(crate) use phase::Measured;
 use std::fmt;
@@ -92,8 +86,6 @@ pub struct Device {
     follows_states: bool,
     /// Whether copies of log blocks may be done in bulk, as things are in this phase.
     copies_in_bulk: bool,
-    /// Which bits that host reads take from flash are wrong, if any.
-    bit_errors: Option<BitErrors>,
     delays: Delays,
     work: Work,
     failed: Option<SimError>,
@@ -109,8 +101,6 @@ struct Work {
     done: Vec<SetId>,
     /// Sets that have lost a wait.
     woken: Vec<SetId>,
-    /// Bus requests under way, where there is a time series.
-    transfers: Vec<(Time, Time)>,
     /// Flushes that begin together.
     together: Vec<SetId>,
     /// Flushes that have begun and that a translation layer has not planned yet.
@@ -142,12 +132,7 @@ impl fmt::Debug for Device {
 impl Device {
     /// Calls `observer` for every event of the run.
     pub fn observe(&mut self, mut observer: Box<dyn Observer>) {
-        if observer.follows_units() {
-            self.teller().tell_units(observer.as_mut());
-        }
-        if observer.follows_contents() {
-            self.tell_dirty_lines(observer.as_mut());
-        }
+        self.teller().tell_contents(observer.as_mut());
         if observer.follows() {
             self.flash.note_transfers();
             self.ftl.leave_untold();
@@ -158,51 +143,28 @@ impl Device {
         self.find_short_road();
     }
 
-    /// Tells an observer of the units that are in the write buffer and not on flash.
-    fn tell_dirty_lines(&self, observer: &mut dyn Observer) {
-        let lines = self.buffer.iter().flat_map(|buffer| buffer.contents());
-        for (lpn, version, _, _) in lines.filter(|(_, _, dirty, _)| *dirty) {
-            let version = version.expect("a dirty line holds a change");
-            let (at, lpn) = (self.now, lpn.get());
-            observer.unit_buffered(&UnitBuffered { at, lpn, version, request: None });
-        }
-    }
-
     /// Checks every rule while the run goes on; a broken one is a panic. Costs time, and
     /// memory: 16 bytes a physical and 28 a logical page; where the rest of a unit is kept, about
     /// 8 bytes more for each sector of a unit whose sectors were written apart.
     pub fn check(&mut self) {
         self.flash.note_transfers();
-        let mut checker = Checker::new(&self.settings);
-        let blocks = self.ftl.blocks();
-        if self.account.is_restored() || self.settings.keys.state.initial != InitialState::Fresh {
-            checker.adopt(|lpn| self.ftl.locate(lpn), |block| self.ftl.written_units(block));
-            checker.adopt_sectors(|lpn, sector| self.ftl.is_covered(lpn, sector));
-            checker.adopt_cells(|block| blocks.is_slc(block));
-            if let Some(pages) = self.ftl.marked_pages() {
-                checker.adopt_pages(pages);
-            }
-        }
-        checker.adopt_buffer(self.buffer.iter().flat_map(|buffer| buffer.contents()));
-        checker.adopt_bad_blocks(|block| blocks.is_bad(block));
-        self.account.check_with(checker);
+        self.teller().check();
         self.find_short_road();
     }
 
     /// Opens the short road, where nobody watches and the device has nothing that its steps leave
     /// out. What takes it leaves what it would leave on the full way.
     fn find_short_road(&mut self) {
-        self.short_road = !self.full_way
-            && !self.account.is_watched()
-            && self.bit_errors.is_none()
-            && self.settings.keys.buffer.read_allocate == ReadAllocate::Never
-            && !(self.queues.has_state() || self.host.limits_dies())
-            && !(self.flash.has_requests() || self.flash.limits_power())
-            && !self.settings.keys.firmware.stalls_programs();
+        let keys = &self.settings.keys;
+        let held_back = self.host.limits_dies() || keys.firmware.stalls_programs();
+        self.short_road = !(self.full_way || self.account.is_watched() || held_back)
+            && keys.buffer.read_allocate == ReadAllocate::Never
+            && !self.queues.has_state()
+            && self.flash.is_plain();
         self.admits_reads = self.short_road
-            && !self.settings.keys.firmware.commands_reads()
-            && !self.settings.keys.buffer.reads_ahead()
-            && self.settings.keys.map.store == MapStore::Resident
+            && !keys.firmware.commands_reads()
+            && !keys.buffer.reads_ahead()
+            && keys.map.store == MapStore::Resident
             && !self.host.carries_pages();
     }
 
@@ -216,6 +178,16 @@ impl Device {
     /// least recently used one first.
     pub fn preload_map(&mut self, lines: &[(u64, bool)]) -> Result<(), SimError> {
         self.ftl.preload_map(lines).map_err(SimError::InitialLines)
+    }
+
+    /// The zones, where there are any.
+    pub(crate) fn zones(&mut self) -> Option<&mut Zoned> {
+        self.ftl.zones()
+    }
+
+    /// A zone by its number.
+    pub(crate) fn zone(&self, zone: u32) -> Option<ZoneReport> {
+        self.ftl.seen_zones()?.report(zone)
     }
 
     /// What a host policy sees.
@@ -259,10 +231,30 @@ impl Device {
     }
 
     /// What is lent to those who tell observers.
-    #[cold]
+    #[inline]
     fn teller(&mut self) -> Teller<'_> {
-        let Self { now, sets, flash, account, queues, ftl, .. } = self;
-        Teller { ledger: Ledger { now: *now, sets, flash, account }, queues, ftl }
+        let Self { now, settings, sets, flash, account, queues, ftl, buffer, host, .. } = self;
+        let ledger = Ledger { now: *now, sets, flash, account };
+        Teller { ledger, settings, queues, ftl, buffer: buffer.as_deref(), host }
+    }
+
+    /// Measured time goes on to `now`, and nothing changes before.
+    #[inline]
+    fn time_passes(&mut self, now: Time) {
+        if self.follows_states || self.host.outstanding() == 0 || self.account.records_power() {
+            self.account_for_time(now);
+        }
+    }
+
+    #[inline(never)]
+    fn account_for_time(&mut self, now: Time) {
+        let states = self.follows_states;
+        self.teller().time_passes(now, states);
+    }
+
+    /// When a drained device rests: what reads have left in the buffer may still be put.
+    fn rests_at(&self) -> Time {
+        self.buffer.as_ref().map_or(self.now, |buffer| buffer.ports().rest().max(self.now))
     }
 
     /// Makes memory for one more set, if there is none.
@@ -292,11 +284,6 @@ impl Device {
         self.buffer.as_mut().expect("there is a buffer")
     }
 
-    /// A line of the buffer.
-    fn line(&self, line: LineId) -> &Line {
-        &self.write_buffer().lines()[line]
-    }
-
     /// Calls `visit` with every set that an operation serves.
     #[inline]
     fn for_riders(&mut self, leader: Option<SetId>, mut visit: impl FnMut(&mut Self, SetId)) {
@@ -305,15 +292,5 @@ impl Device {
             next = self.sets[set].rider();
             visit(self, set);
         }
-    }
-
-    /// The order of arrival of a request that is not over.
-    fn live_order(&self, charge: Charge) -> Option<u64> {
-        self.order_of(charge.and_then(|request| self.host.live(request)))
-    }
-
-    /// The order of arrival of a request.
-    fn order_of(&self, request: Option<RequestId>) -> Option<u64> {
-        request.map(|request| self.host[request].order())
     }
 }

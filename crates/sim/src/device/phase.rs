@@ -3,7 +3,6 @@
 use super::{Device, RunError, SimError};
 use crate::account::{Account, Figures, PhaseReport, Usage};
 use crate::host::Host;
-use crate::observe::PhaseBegan;
 use crate::phases;
 use crate::phases::{Machine, PhaseKeys};
 use crate::report::Report;
@@ -60,10 +59,9 @@ impl Machine for Device {
         let stable = !keys.stable_percent.is_zero();
         self.host.begin(self.now, streams.iter().map(|(_, keys)| *keys), stable);
         self.queues.begin_phase(streams.iter().map(|(_, keys)| keys.weight));
-        self.copies_in_bulk = self.may_copy_in_bulk();
-        if self.account.follows_contents() {
-            self.adopt_contents();
-            self.account.tell(&PhaseBegan { at: self.now, measured: keys.measure });
+        self.copies_in_bulk = self.buffer.is_none() && self.waiting().may_copy_in_bulk();
+        if self.account.is_watched() {
+            self.teller().phase_began(keys.measure);
         }
         keys.measure
     }
@@ -80,7 +78,7 @@ impl Machine for Device {
         assert_eq!(self.sets.live(), 0, "sets are left over");
         let waits = self.buffer.as_ref().is_some_and(|buffer| buffer.has_waiting());
         assert!(!waits, "a unit still waits for a line");
-        self.see_accesses();
+        self.teller().see_accesses();
         self.ftl.end_phase(*measured);
         self.account.rate_limited(self.host.held_ns());
         Ok(self.account.end_phase(self.now, why, self.ftl.batch_cleaned(), work))

@@ -1,12 +1,8 @@
 //! The report over all measured phases.
 
-use super::time::ftl_figures;
 use super::upkeep::Upkeep;
 use super::{Device, SimError};
-use crate::account::EndState;
-use crate::initial;
-use crate::parts::memory::Footprint;
-use crate::report::{BusReport, Report, Wear};
+use crate::report::Report;
 
 impl Device {
     /// The report over all measured phases.
@@ -18,41 +14,8 @@ impl Device {
         if self.settings.keys.gc.restore {
             self.upkeep(Upkeep::Restore)?;
         }
-        if let Some(checker) = self.account.take_checker() {
-            let map = self.ftl.map();
-            map.audit();
-            checker.finish(|lpn| map.lookup(lpn), |units| map.are_unmapped(units));
-            if let Some(is_dirty) = self.ftl.dirty_entries() {
-                checker.finish_map(is_dirty);
-            }
-        }
-        let end = self.end_state();
+        self.teller().end_check();
+        let end = self.teller().end_state();
         self.account.report(&end).ok_or(SimError::TooMuchEnergy)
-    }
-
-    fn end_state(&self) -> EndState {
-        let (settings, ftl) = (&self.settings, &self.ftl);
-        let lines = self.buffer.as_ref().map(|buffer| buffer.lines());
-        EndState {
-            ftl: ftl_figures(&self.ftl),
-            wear: Wear::of_device(ftl.blocks(), settings),
-            footprint: Footprint::of(settings),
-            cleaned: self.ftl.batch_cleaned(),
-            buffer_units: lines.map_or(0, |lines| lines.units().into()),
-            dirty_units: lines.map_or(0, |lines| lines.dirty().into()),
-            initial: settings.keys.state.initial.word(),
-            effective_over_provisioning: ftl
-                .is_page_map()
-                .then(|| initial::effective_over_provisioning(settings)),
-            bus: self
-                .flash
-                .status_requests()
-                .map(|[status_requests, busy_answers]| BusReport { status_requests, busy_answers }),
-            slc: settings.slc.map(|_| ftl.blocks().cached_data()),
-            energy: None,
-            zones: ftl
-                .seen_zones()
-                .map(|zones| zones.zones_report(settings.geometry.unit_bytes().into())),
-        }
     }
 }

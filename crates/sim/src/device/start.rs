@@ -4,7 +4,7 @@ use super::Device;
 use crate::handle::SetId;
 use crate::sets::{Collects, Mode, Stage};
 use flashyard_core::command::Op;
-use flashyard_core::units::{DieId, Ppn, Span};
+use flashyard_core::units::{DieId, Ppn};
 
 impl Device {
     /// The die takes a command, and with it whatever else one operation can serve.
@@ -27,34 +27,25 @@ impl Device {
         if self.short_road {
             self.sets.track_mut(set).taken(self.flash.busy(die, self.now), self.now);
         } else {
-            self.take_power(die, op);
+            if self.flash.limits_power() {
+                self.waiting().take_power(die, op);
+            }
             self.ledger().enter(set, Mode::Running);
         }
         self.waiting().board_as(stage, set, ppn, true);
-        if !self.short_road {
-            self.account.started(self.now, die, op);
-            if self.account.is_followed() {
-                self.teller().tell_operation(set, die);
-            }
+        if !self.short_road && self.account.is_watched() {
+            self.teller().operation_began(set, die, op);
         }
         if self.queues.gathers() {
             self.gather(set, die, ppn);
         }
         self.waiting().plan_operation(set, die, stage);
         self.phases_began();
-        if !self.short_road && self.account.is_checked() {
+        if !self.short_road && self.account.is_watched() {
             self.waiting().check_pages(set);
         }
         if op == Op::Program && self.ftl.is_paced() {
             self.owe_copies(set);
-        }
-    }
-
-    /// A die takes the power of the command that it has taken.
-    fn take_power(&mut self, die: DieId, op: Op) {
-        if self.flash.limits_power() {
-            let waited = self.flash.take_power(die, op, self.now);
-            self.power_granted(die, waited);
         }
     }
 
@@ -67,13 +58,5 @@ impl Device {
                 device.let_ftl(|ftl, lent| ftl.block_taken(plane, charge, true, lent));
             }
         });
-    }
-
-    /// A die has left the line for power, if it stood there for some time.
-    pub(super) fn power_granted(&mut self, die: DieId, waited: Span) {
-        self.account.power_granted(waited);
-        if waited > Span::ZERO && self.account.is_followed() {
-            self.teller().tell_power(die, waited);
-        }
     }
 }

@@ -17,7 +17,7 @@ impl Device {
     pub(super) fn next_instant(&mut self, others: Time, until: Time) -> Option<Time> {
         let others = others.min(self.host.next_timer());
         if self.copies_in_bulk {
-            self.copy_in_bulk(others.min(until));
+            self.waiting().copy_in_bulk(others.min(until));
         }
         let now = self.flash.next_due().min(others);
         assert!(now >= self.now, "time runs backwards");

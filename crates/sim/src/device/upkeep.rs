@@ -32,7 +32,7 @@ impl Device {
 
     /// Does the device's own work to its end. Nothing arrives meanwhile.
     fn drain(&mut self) -> Result<(), SimError> {
-        self.copies_in_bulk = self.may_copy_in_bulk();
+        self.copies_in_bulk = self.buffer.is_none() && self.waiting().may_copy_in_bulk();
         self.end_instant()?;
         while let Some(now) = self.next_instant(Time::MAX, Time::MAX) {
             self.begin_instant(now);
@@ -57,7 +57,7 @@ impl Device {
             Upkeep::Collect => _ = self.collect_once(false)?,
             Upkeep::Restore => self.restore_free()?,
         }
-        self.see_accesses();
+        self.teller().see_accesses();
         self.account.end_maintenance(start, self.now);
         Ok(())
     }

@@ -3,12 +3,10 @@
 use super::Disk;
 use super::arm::{Arm, WaitingRead};
 use super::check::Version;
-use crate::account::{Answer, queue_wait};
 use crate::handle::RequestId;
 use crate::host::Timer;
 use crate::metrics::counters::Tally;
 use crate::metrics::parts::Part;
-use crate::observe::RequestDone;
 use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 use flashyard_core::units::{Span, Time};
 use std::collections::VecDeque;
@@ -86,7 +84,7 @@ impl Disk {
         let Some(handle) = self.controller.queue.pop_front() else { return };
         let now = self.now;
         self.host.start(handle);
-        let mut parts = *self.host[handle].parts();
+        let mut parts = *self.host[handle].answer().parts;
         self.host.charge_until(now, handle, &mut parts);
         let request = &mut self.host[handle];
         *request.parts_mut() = parts;
@@ -273,30 +271,11 @@ impl Disk {
     fn answer(&mut self, handle: RequestId) {
         let now = self.now;
         self.host.answered(handle, now);
-        let request = &self.host[handle];
-        let answer = Answer {
-            order: request.order(),
-            request: request.request(),
-            stream: request.stream(),
-            first_slot: request.first_slot(),
-            own: request.own(),
-            parts: request.parts(),
-        };
+        let answer = self.host[handle].answer();
         self.account.answered(&answer, now);
         if self.account.is_observed() {
-            let event = RequestDone {
-                order: request.order(),
-                request: *request.request(),
-                completion: now,
-                pages: 0,
-                fot_ns: 0,
-                queue_wait_ns: queue_wait(request.first_slot(), request.request().arrival, now),
-                own_ns: request.own().as_ns(),
-                parts: *request.parts(),
-                work: Tally::default(),
-                energy_pj: self.energy_pj[handle.index()],
-            };
-            self.account.tell(&event);
+            let work = (Tally::default(), self.energy_pj[handle.index()]);
+            self.account.tell(&answer.done(now, work));
         }
         self.host.close(handle);
     }

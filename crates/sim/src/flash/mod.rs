@@ -18,6 +18,8 @@ mod timing;
 
 use crate::config::{Precision, Settings};
 use crate::handle::SetId;
+use crate::random::{BitErrors, TurnedBits};
+use crate::saved::{Reader, RestoreError, Saved, Writer, load_list, save_list};
 use crate::sets::charge::Idle;
 use crate::sets::track::{DIE_ACCOUNTS, DIE_POWER};
 use crate::sets::{Collects, Operation, Place, STAGE_KINDS, Stage};
@@ -92,6 +94,8 @@ pub(crate) struct Flash {
     early: Option<Early>,
     /// Whether the array time of a read depends on more than its pages.
     reads_vary: bool,
+    /// Which bits that host reads find are wrong, if any.
+    bit_errors: Option<BitErrors>,
     dies: Vec<Die>,
     channels: Vec<Channel>,
     /// Channels that choose at the end of this instant.
@@ -167,6 +171,10 @@ impl Flash {
             slc,
             retry,
             early,
+            bit_errors: match nand.bit_errors_ppb {
+                0 => None,
+                rate => Some(BitErrors::new(rate)),
+            },
             dies: (0..geometry.dies()).map(die).collect(),
             channels: Channel::all(geometry),
             choosing: Vec::with_capacity(channels),
@@ -242,13 +250,13 @@ impl Flash {
     }
 
     /// Draws so far, of random times, of those with one bit a cell and of read retry, to be saved.
-    pub(crate) fn draws(&self) -> [u64; 3] {
+    fn draws(&self) -> [u64; 3] {
         let slc = self.slc.as_ref().map_or(0, |slc| slc.operations);
         [self.timing.operations, slc, self.retry.as_ref().map_or(0, |retry| retry.drawn)]
     }
 
     /// The same of a restored device.
-    pub(crate) fn set_draws(&mut self, [operations, slc_operations, drawn]: [u64; 3]) {
+    fn set_draws(&mut self, [operations, slc_operations, drawn]: [u64; 3]) {
         self.timing.operations = operations;
         if let Some(slc) = &mut self.slc {
             slc.operations = slc_operations;
@@ -256,6 +264,53 @@ impl Flash {
         if let Some(retry) = &mut self.retry {
             retry.drawn = drawn;
         }
+    }
+
+    /// Saves what outlives operations: draws, counts and turns of buses, the next wrong bit.
+    pub(crate) fn save(&self, to: &mut Writer<'_>) {
+        self.draws().save(to);
+        save_list(&self.bus_marks(), to);
+        self.bit_errors.map_or([0; 3], |errors| errors.marks()).save(to);
+    }
+
+    /// Takes it over from a device that was saved.
+    pub(crate) fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        let (mut drawn, mut bus, mut bits) = ([0u64; 3], Vec::new(), [0u64; 3]);
+        drawn.load(from)?;
+        load_list(&mut bus, || 0u64, from)?;
+        bits.load(from)?;
+        self.set_draws(drawn);
+        self.set_bus_marks(&bus);
+        if let Some(errors) = &mut self.bit_errors {
+            errors.go_on(bits);
+        }
+        Ok(())
+    }
+
+    /// Takes it over from the same device, which has stopped.
+    pub(crate) fn go_on_from(&mut self, stopped: &Self) {
+        self.set_draws(stopped.draws());
+        self.set_bus_marks(&stopped.bus_marks());
+        self.bit_errors = stopped.bit_errors;
+    }
+
+    /// Whether dies need nothing but their commands: no bus requests and no share of power, and no
+    /// bit that reads find is wrong.
+    pub(crate) const fn is_plain(&self) -> bool {
+        self.bus.is_none() && self.budget.is_none() && self.bit_errors.is_none()
+    }
+
+    /// Whether some bits that host reads find are wrong.
+    #[inline]
+    pub(crate) const fn turns_bits(&self) -> bool {
+        self.bit_errors.is_some()
+    }
+
+    /// A host read has found so many bits. Returns which of them are wrong, where some may be.
+    pub(crate) fn find_bits(&mut self, bits: u64) -> Option<TurnedBits> {
+        let errors = self.bit_errors.as_mut()?;
+        let before = *errors;
+        Some(TurnedBits { before, bits, count: errors.pass(bits, |_| ()) })
     }
 }
 

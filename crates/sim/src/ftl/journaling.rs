@@ -2,7 +2,7 @@
 
 use super::base::Base;
 use super::journal::{Change, Due, lies_in};
-use super::lent::{Lent, Todo};
+use super::lent::{Deed, Lent, Todo};
 use super::stale::StaleRef;
 use crate::handle::SetId;
 use crate::observe::OwnCause;
@@ -61,7 +61,7 @@ impl Lent<'_> {
     fn tell_kept(&mut self) {
         let journal = self.base.journal.as_mut().expect("it keeps them");
         let kept = journal.take_kept().into_iter();
-        self.todo.extend(kept.map(|(lpn, number)| Todo::Kept(lpn, number)));
+        self.todo.extend(kept.map(|(lpn, number)| Todo::Note(Deed::Kept(lpn, number))));
     }
 
     /// Writes what is due of the journal and of the checkpoint and, if it is given, what is owed to

@@ -69,8 +69,6 @@ pub(crate) struct Erased {
     pub(crate) block: BlockId,
     /// Whether it was its last erase.
     pub(crate) worn_out: bool,
-    /// Whether programs of its plane can find no room any more.
-    pub(crate) no_room: bool,
     pub(crate) by: Eraser,
     /// Whose data it held, where data of several handles are kept apart.
     pub(crate) row: Option<u8>,
@@ -95,6 +93,15 @@ pub(crate) enum Todo {
     Search(PlaneId, Span),
     /// The search that a set stands for is over after this time.
     Seek(SetId, Span),
+    /// Programs of a plane can find no room any more.
+    NoRoom(PlaneId),
+    /// The layer has done this: it is counted, checked and told.
+    Note(Deed),
+}
+
+/// What the translation layer has done, and others count, check and tell.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Deed {
     /// A job has begun.
     Began(BegunJob),
     /// A job that has not begun to copy is given up: its valid units, and whether it levelled wear.
@@ -136,6 +143,12 @@ impl Lent<'_> {
         let set = self.sets.add_own(self.now, work, stages);
         self.todo.push(Todo::Made { set, charge, plane: stages[0].1, cause });
         set
+    }
+
+    /// The layer has done something that others count.
+    #[inline]
+    pub(super) fn note(&mut self, deed: Deed) {
+        self.todo.push(Todo::Note(deed));
     }
 
     /// A set goes on.

@@ -45,7 +45,7 @@ pub(crate) use journal::{Change, Known};
 use lent::CopiesDone;
 pub use lent::NandRule;
 pub(crate) use lent::{
-    BegunJob, Binding, Charge, Copied, CopyRun, Erased, Eraser, Lent, Room, Todo, Wrote,
+    BegunJob, Binding, Charge, Copied, CopyRun, Deed, Erased, Eraser, Lent, Room, Todo, Wrote,
 };
 pub(crate) use page::PLANE_BYTES;
 use page::PageFtl;

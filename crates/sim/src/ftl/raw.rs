@@ -5,7 +5,7 @@
 //! takes out all pages of its block, in the order in which the die does them.
 
 use super::base::Base;
-use super::lent::{Binding, Erased, Eraser, Lent, NandRule, Todo};
+use super::lent::{Binding, Deed, Erased, Eraser, Lent, NandRule};
 use super::page_map::{Owner, PageMap};
 use super::placement::Placement;
 use super::plan::Plan;
@@ -96,8 +96,8 @@ impl Placement for Raw {
         let used = std::mem::take(&mut self.next[block.index()]) > 0;
         lent.base.map.blocks.erased_planned(block, used);
         let by = Eraser::Host(lent.sets.take_number());
-        let erased = Erased { block, worn_out: false, no_room: false, by, row: None };
-        lent.todo.push(Todo::Erased(set, erased));
+        let erased = Erased { block, worn_out: false, by, row: None };
+        lent.note(Deed::Erased(set, erased));
     }
 
     fn save_planes(&self, to: &mut Writer<'_>) {

@@ -476,8 +476,9 @@ impl Host {
         (from < to).then(|| Stretch::awake(from, to))
     }
 
-    /// The device recovers from a loss of power, and takes no request before an instant.
-    pub(crate) const fn recovers(&mut self, ready: Time) {
+    /// The device goes on after a loss of power, and takes no request before it is ready.
+    pub(crate) const fn go_on_from(&mut self, stopped: &Self, ready: Time) {
+        self.restore_arrived(stopped.arrived());
         self.link.recovers(ready);
     }
 

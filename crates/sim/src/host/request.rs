@@ -1,7 +1,9 @@
 //! What is known of a request that has arrived and whose work is not over.
 
 use crate::handle::RequestId;
+use crate::metrics::answer::Answer;
 use crate::metrics::parts::Parts;
+use crate::sets::Track;
 use flashyard_core::policy::RequestView;
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::{Lpn, Span, Time};
@@ -154,17 +156,15 @@ impl Pending {
         self.fot = fot;
     }
 
-    /// It begins to wait for a line of the map cache, or goes on waiting.
-    pub(crate) fn begin_stall(&mut self, now: Time) {
-        self.stalled_since.get_or_insert(now);
-    }
-
-    /// It no longer waits for a line of the map cache.
+    /// Whether it `stalls` now for a line of the map cache: it begins to, goes on, or ends.
     #[inline]
-    pub(crate) fn end_stall(&mut self, now: Time) {
-        if let Some(since) = self.stalled_since.take() {
+    pub(crate) fn stall(&mut self, stalls: bool, now: Time) -> bool {
+        if stalls {
+            self.stalled_since.get_or_insert(now);
+        } else if let Some(since) = self.stalled_since.take() {
             self.stalled_ns += now.since(since).as_ns();
         }
+        stalls
     }
 
     /// Whether it waits for a line of the map cache.
@@ -178,50 +178,45 @@ impl Pending {
         self.flush_since.is_some()
     }
 
-    /// It begins to wait for earlier writes or a line of the buffer, or goes on waiting.
-    pub(crate) fn begin_flush_wait(&mut self, now: Time) {
-        self.flush_since.get_or_insert(now);
-    }
-
-    /// It no longer waits for earlier writes or a line of the buffer.
-    pub(crate) fn end_flush_wait(&mut self, now: Time) {
-        if let Some(since) = self.flush_since.take() {
+    /// Whether it `waits` now for earlier writes or a line of the buffer: it begins to, goes on, or
+    /// ends.
+    pub(crate) fn await_flush(&mut self, waits: bool, now: Time) -> bool {
+        if waits {
+            self.flush_since.get_or_insert(now);
+        } else if let Some(since) = self.flush_since.take() {
             self.flush_ns += now.since(since).as_ns();
         }
+        waits
     }
 
-    /// A set of it is complete, whose commands took so long and whose latency has these parts.
-    /// Returns whether it was the last one.
+    /// A set of it is complete, with this account. Returns whether it was the last one.
     #[inline]
-    pub(crate) fn set_over(&mut self, own: Span, parts: &Parts) -> bool {
-        self.own += own;
+    pub(crate) fn set_over(&mut self, track: &Track) -> bool {
+        self.own += track.own();
         self.unfinished -= 1;
         let last = self.unfinished == 0 && self.is_translated();
         if last {
-            self.parts = *parts;
+            self.parts = *track.parts();
         }
         last
     }
 
-    /// When the first of its sets got a slot.
+    /// What is counted of it when it is answered.
     #[inline]
-    pub(crate) const fn first_slot(&self) -> Option<Time> {
-        self.first_slot
+    pub(crate) const fn answer(&self) -> Answer<'_> {
+        Answer {
+            order: self.order,
+            request: &self.request,
+            stream: self.stream(),
+            pages: self.pages,
+            fot: self.fot,
+            first_slot: self.first_slot,
+            own: self.own,
+            parts: &self.parts,
+        }
     }
 
-    /// Time of its sets' own commands on dies.
-    #[inline]
-    pub(crate) const fn own(&self) -> Span {
-        self.own
-    }
-
-    /// The parts of its latency, when its last set is complete.
-    #[inline]
-    pub(crate) const fn parts(&self) -> &Parts {
-        &self.parts
-    }
-
-    /// The same, to be added to: on a machine that has no command sets.
+    /// The parts of its latency, to be added to: on a machine that has no command sets.
     pub(crate) const fn parts_mut(&mut self) -> &mut Parts {
         &mut self.parts
     }

@@ -7,7 +7,7 @@ use super::progress::{Building, Meter};
 use super::random::Random;
 use super::{Cleaning, Pool, Refusal, age, miniature, planned};
 pub use crate::account::Made;
-use crate::config::{GcPacing, InitialState, MapStore, Settings};
+use crate::config::{GcPacing, InitialState, MapStore, PartialWrite, Settings};
 use crate::ftl::Ftl;
 use crate::ftl::page_map::{ByPlane, Owner, PageMap, ROOM};
 use crate::parts::blocks::Frontier;
@@ -75,19 +75,21 @@ pub(crate) fn make_telling(
     ftl: &mut Ftl,
     tell: &mut dyn FnMut(Building),
 ) -> Made {
+    let mut made = Made::default();
     if settings.zones.is_some() {
         if settings.keys.state.initial == InitialState::Full {
             ftl.fill_zones(|units| share(units, settings.keys.state.fill_percent));
         }
-        return Made::default();
-    }
-    match ftl.map_and_layers() {
-        (map, None) => make_map(settings, map, tell),
-        (map, Some(layers)) => {
-            planned::make(settings, layers, map, tell);
-            Made::default()
+    } else {
+        match ftl.map_and_layers() {
+            (map, None) => made = make_map(settings, map, tell),
+            (map, Some(layers)) => planned::make(settings, layers, map, tell),
         }
     }
+    if settings.keys.ftl.partial_write == PartialWrite::Bitmap {
+        ftl.cover_written(settings.exported_units, settings.geometry.unit_sectors());
+    }
+    made
 }
 
 /// Puts a fresh map into the initial state of its settings.

@@ -4,7 +4,8 @@ use super::Ledger;
 use crate::handle::SetId;
 use crate::metrics::counters::{ArrayWork, Phase, Work};
 use crate::observe::CommandName;
-use crate::sets::{Operation, Stage};
+use crate::sets::{Operation, Place, Stage};
+use flashyard_core::command::Op;
 use flashyard_core::units::DieId;
 
 impl Ledger<'_> {
@@ -55,6 +56,31 @@ impl Ledger<'_> {
         if operation.retries() > 0 {
             let again = work.times(operation.retries().into());
             self.account.worked(phase, (ArrayWork::Retry, purpose), charge, &again);
+        }
+    }
+
+    /// Programs and erases under way are counted as if they had ended: they have taken pages, and
+    /// most of their energy.
+    pub(crate) fn count_under_way(&mut self, phase: Phase) {
+        for die in (0..self.sets.geometry().dies()).map(DieId::new) {
+            for place in [Place::Array, Place::Suspended] {
+                let operation = *self.flash.operation(die, place);
+                if operation.op() != Op::Read {
+                    self.for_riders(operation.leader(), |ledger, set| {
+                        ledger.account_for(set, (die, phase), &operation);
+                    });
+                }
+            }
+        }
+    }
+
+    /// Calls `visit` with every set that an operation serves.
+    #[inline]
+    pub(super) fn for_riders(&mut self, leader: Option<SetId>, visit: impl Fn(&mut Self, SetId)) {
+        let mut next = leader;
+        while let Some(set) = next {
+            next = self.sets[set].rider();
+            visit(self, set);
         }
     }
 

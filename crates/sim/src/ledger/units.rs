@@ -8,11 +8,11 @@ use crate::observe::{
     BlockErased, Contents, Observer, UnitAtStart, UnitBuffered, UnitChange, UnitProgrammed,
     UnitTrimmed,
 };
-use flashyard_core::units::{BlockId, MapPage, Ppn};
+use flashyard_core::units::{BlockId, Ppn};
 
 impl Teller<'_> {
     /// Tells an observer of all units that are not erased, in ascending order.
-    pub(crate) fn tell_units(&self, observer: &mut dyn Observer) {
+    pub(super) fn tell_units(&self, observer: &mut dyn Observer) {
         let geometry = self.ledger.sets.geometry();
         let (map, blocks) = (self.ftl.map(), self.ftl.blocks());
         // A layer, or the host, fills blocks in any order; a page map in ascending order.
@@ -37,6 +37,9 @@ impl Teller<'_> {
     /// The data of a write are on flash, and are about to be committed.
     #[cold]
     pub(crate) fn tell_written(&mut self, set: SetId) {
+        if !self.ledger.account.follows_units() {
+            return;
+        }
         let state = &self.ledger.sets[set];
         let current = !state.is_superseded();
         let old = if current { self.ftl.locate(state.lpn()) } else { None };
@@ -45,16 +48,33 @@ impl Teller<'_> {
         self.tell_unit(set, ppn, (Contents::Data(lpn.get()), version), (current, old, None));
     }
 
+    /// They have been committed as the change `number`.
+    #[cold]
+    pub(crate) fn programmed(&mut self, set: SetId, number: u64) {
+        let (state, order) = (&self.ledger.sets[set], self.ledger.sets.order_of(set));
+        let ppn = state.ppn().expect("a program has a page");
+        self.ledger.account.programmed(order, ppn, state.lpn(), number);
+    }
+
     /// A map page is on flash, and is about to be committed.
     #[cold]
-    pub(crate) fn tell_map_written(&mut self, set: SetId, page: MapPage, ppn: Ppn) {
-        let old = self.ftl.locate_map(page);
-        self.tell_unit(set, ppn, (Contents::Map(page.get()), None), (true, old, None));
+    pub(crate) fn map_page_written(&mut self, set: SetId) {
+        if self.ledger.account.follows_units() {
+            let state = &self.ledger.sets[set];
+            let (page, ppn) = (state.map_page(), state.ppn().expect("has a page"));
+            let old = self.ftl.locate_map(page);
+            self.tell_unit(set, ppn, (Contents::Map(page.get()), None), (true, old, None));
+        }
+        self.ledger.account.map_page_written(set);
     }
 
     /// A unit has been copied.
     #[cold]
-    pub(crate) fn tell_copied(&mut self, set: SetId, copy: &Copied) {
+    pub(super) fn tell_copied(&mut self, set: SetId, copy: &Copied) {
+        self.ledger.account.copied(copy.from, copy.to, copy.lpn);
+        if !self.ledger.account.follows_units() {
+            return;
+        }
         let of_map = || Contents::Map(self.ledger.sets[set].map_page().get());
         let contents = copy.lpn.map_or_else(of_map, |lpn| Contents::Data(lpn.get()));
         let old = copy.current.then_some(copy.from);
@@ -90,6 +110,9 @@ impl Teller<'_> {
     #[cold]
     pub(crate) fn tell_change(&mut self, set: SetId) {
         let state = &self.ledger.sets[set];
+        if !(self.ledger.account.follows_contents() && state.changes()) {
+            return;
+        }
         let Some(request) = self.ledger.sets.order_of(set) else { return };
         let event = UnitChange {
             at: self.ledger.now,
@@ -101,39 +124,38 @@ impl Teller<'_> {
         self.ledger.account.tell(&event);
     }
 
-    /// A write has put its unit into the write buffer; where a trim has come before, it has not.
+    /// A set has put a unit into the write buffer, or got one out of it.
     #[cold]
-    pub(crate) fn tell_buffered(&mut self, set: SetId) {
-        let state = &self.ledger.sets[set];
-        if state.is_superseded() {
-            return;
+    pub(crate) fn access_over(&mut self, set: SetId) {
+        let (state, version) = (&self.ledger.sets[set], self.ledger.sets.number(set));
+        let (account, lpn) = (&mut *self.ledger.account, state.lpn());
+        if state.writes() {
+            account.put_over(lpn, version);
+            // Where a trim has come before, it has put nothing.
+            if account.follows_contents() && !state.is_superseded() {
+                let (at, request) = (self.ledger.now, self.ledger.sets.order_of(set));
+                account.tell(&UnitBuffered { at, lpn: lpn.get(), version, request });
+            }
+        } else if let Some(read) = state.origin() {
+            account.read_over(read.order, read.page, None);
         }
-        let event = UnitBuffered {
-            at: self.ledger.now,
-            lpn: state.lpn().get(),
-            version: self.ledger.sets.number(set),
-            request: self.ledger.sets.order_of(set),
-        };
-        self.ledger.account.tell(&event);
     }
 
-    /// A logical unit is about to be forgotten.
+    /// A logical unit is about to be forgotten, unless a later change of it has been committed.
     #[cold]
-    pub(crate) fn tell_trimmed(&mut self, set: SetId) {
-        let state = &self.ledger.sets[set];
-        let ppn = self.ftl.locate(state.lpn()).map(Ppn::get);
-        let event = UnitTrimmed {
-            at: self.ledger.now,
-            lpn: state.lpn().get(),
-            ppn,
-            request: self.ledger.sets.order_of(set),
-        };
-        self.ledger.account.tell(&event);
+    pub(crate) fn trimmed(&mut self, set: SetId) {
+        let (sets, account) = (&*self.ledger.sets, &mut *self.ledger.account);
+        let (lpn, order) = (sets[set].lpn(), sets.order_of(set).expect("the host's"));
+        account.trimmed(order, lpn, sets.number(set));
+        if account.follows_units() && !sets[set].is_superseded() {
+            let (at, ppn) = (self.ledger.now, self.ftl.locate(lpn).map(Ppn::get));
+            account.tell(&UnitTrimmed { at, lpn: lpn.get(), ppn, request: Some(order) });
+        }
     }
 
     /// A block has been erased.
     #[cold]
-    pub(crate) fn tell_erased(&mut self, set: SetId, erased: Erased) {
+    pub(super) fn tell_erased(&mut self, set: SetId, erased: Erased) {
         let state = &self.ledger.sets[set];
         let event = BlockErased {
             at: self.ledger.now,

@@ -1,5 +1,6 @@
 //! Counting: latencies, their parts, operations, busy time, queue depths.
 
+pub(crate) mod answer;
 pub mod backlog;
 pub mod counters;
 pub mod drift;

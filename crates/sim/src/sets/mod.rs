@@ -200,6 +200,32 @@ impl Sets {
         (state.origin, state.work) = (None, Work::Own(OwnWork::Gate));
     }
 
+    /// A page access of a request is over, and its set is forgotten.
+    pub(crate) fn end_access(&mut self, set: SetId) {
+        if self[set].changes() {
+            self.unlist_change(set);
+        }
+        self.drop_slot(set);
+        self.unlist_by_lpn(set);
+        self.remove(set);
+    }
+
+    /// The set is forgotten that a request without a page access has waited with; `is_listed` is
+    /// whether it stands among the changes.
+    pub(crate) fn end_barrier(&mut self, set: SetId, is_listed: bool) {
+        if is_listed {
+            self.unlist_change(set);
+        }
+        self.remove(set);
+    }
+
+    /// Whether the map forgets the unit of a set when it is over: that of a trim which erases no
+    /// block.
+    pub(crate) fn forgets(&self, set: SetId) -> bool {
+        let erases = |command: &(Stage, _)| command.0 == Stage::HostErase;
+        self[set].trims() && !self.commands(set).iter().any(erases)
+    }
+
     /// The sets that may have lost their last wait.
     pub(crate) fn ready(&self) -> &[SetId] {
         &self.ready

@@ -142,9 +142,14 @@ impl Sets {
         self.state_mut(set).page_codewords += count;
     }
 
-    /// The operation that serves a set is at another place of its die.
+    /// The operation that a set leads is at another place of its die.
     #[inline]
-    pub(crate) fn stand(&mut self, set: SetId, place: Place) {
-        self.state_mut(set).place = place;
+    pub(crate) fn stand(&mut self, leader: Option<SetId>, place: Place) {
+        let mut next = leader;
+        while let Some(set) = next {
+            let state = self.state_mut(set);
+            state.place = place;
+            next = state.rider();
+        }
     }
 }

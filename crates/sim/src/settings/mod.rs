@@ -9,6 +9,7 @@ mod planned;
 mod power;
 mod raw;
 mod requests;
+mod shape;
 mod slc;
 mod superblock;
 mod times;

@@ -35,6 +35,15 @@ impl Settings {
         (Lpn::new(if pages == 0 { 0 } else { narrow(first) }), pages)
     }
 
+    /// Sectors that cross the link for one page access of a request.
+    pub(crate) fn sectors_to_carry(&self, request: &Request, lpn: Lpn) -> u32 {
+        if self.keys.interface.transfer == Transfer::Page {
+            return self.geometry.unit_sectors();
+        }
+        let asked = self.covered(request, lpn);
+        u32::try_from(asked.end.saturating_sub(asked.start)).expect("at most those of a unit")
+    }
+
     /// Bytes that cross the link for a request that accesses these pages; `by_pages` is whether the
     /// data of each page crosses by itself.
     pub(crate) fn bytes_to_carry(

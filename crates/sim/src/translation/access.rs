@@ -71,6 +71,13 @@ impl Translation<'_> {
         scheme.plan_write(plan, lpn, run, charge, &mut lent);
     }
 
+    /// A trim is over, and no later change of its unit has been committed: the unit is forgotten.
+    pub(crate) fn trim_over(&mut self, set: SetId) {
+        self.ftl.trim_over(set, self.sets);
+        self.account.change_committed();
+        self.drop_buffered(self.sets[set].lpn(), self.sets.number(set));
+    }
+
     /// With `queue.data_order = "lpn"` the next command waits for the earlier unfinished change.
     fn plan_order(&self, plan: &mut Plan, earlier: Option<SetId>) {
         if self.settings.keys.queue.data_order == DataOrder::Lpn

@@ -6,10 +6,11 @@
 
 use super::Translation;
 use crate::ahead::Ahead;
-use crate::buffer::{Found, latest_unput};
+use crate::buffer::{Found, Lines, latest_unput};
 use crate::config::PartialWrite;
 use crate::ftl::Plan;
 use crate::handle::{RequestId, SetId};
+use crate::host::Host;
 use crate::sets::{Stage, Wait};
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::request::RequestOp;
@@ -106,6 +107,41 @@ impl Translation<'_> {
         }
     }
 
+    /// The host is told which units have come into the buffer and left it.
+    pub(crate) fn follow_buffer(&mut self) {
+        let Some(buffer) = self.buffer.as_deref_mut() else { return };
+        let changes = buffer.take_changes();
+        self.host.follow_buffer(&changes, |lpn| buffer.lines().find(lpn).is_some());
+        buffer.return_changes(changes);
+    }
+
+    /// Where a policy that starts pages starts nothing: whether the oldest request waits for a line
+    /// that has to be flushed first. That time is the flush's.
+    pub(crate) fn note_line_wait(&mut self) {
+        let (Some(buffer), Some(handle)) = (self.buffer.as_deref(), self.host.oldest()) else {
+            return;
+        };
+        if !self.host.policy().by_pages() {
+            return;
+        }
+        if !lacks_line(self.host, handle, buffer.lines()) {
+            return self.end_line_wait(handle);
+        }
+        let request = &mut self.host[handle];
+        if !request.awaits_flush() {
+            request.await_flush(true, self.now);
+            self.account.buffer_stalled();
+        }
+    }
+
+    /// A request whose pages are started one by one no longer waits for a line.
+    pub(crate) fn end_line_wait(&mut self, handle: RequestId) {
+        let request = &mut self.host[handle];
+        if !request.request().starts_whole() {
+            request.await_flush(false, self.now);
+        }
+    }
+
     /// What the buffer has for a read, or is about to get.
     fn find_read(&self, handle: RequestId, lpn: Lpn) -> Found {
         let wanted = self.settings.covered(self.host[handle].request(), lpn);
@@ -122,4 +158,12 @@ impl Translation<'_> {
         let wanted = self.settings.covered(self.host[read].request(), lpn);
         written.start <= wanted.start && wanted.end <= written.end
     }
+}
+
+/// Whether a write that a policy starts page by page finds no line for its next page.
+fn lacks_line(host: &Host, handle: RequestId, lines: &Lines) -> bool {
+    let (request, page) = (&host[handle], host.unstarted_page(handle, 0));
+    let writes = request.request().op == RequestOp::Write && !request.request().starts_whole();
+    let waits = writes && !request.is_stalled() && !lines.has_room();
+    waits && page.is_some_and(|page| lines.find(request.lpn_of(page)).is_none())
 }

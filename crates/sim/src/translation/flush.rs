@@ -18,7 +18,7 @@ use flashyard_core::units::{Lpn, PlaneId};
 
 impl Translation<'_> {
     /// A set begins to carry the contents of a line to flash.
-    pub(crate) fn begin_flush(&mut self, set: SetId, line: LineId, group: u32) {
+    pub(super) fn begin_flush(&mut self, set: SetId, line: LineId, group: u32) {
         self.account.unit_flushed(self.host.phase());
         let lacking = self.sets.commands(set).iter().any(|stage| stage.0 == Stage::OldRead);
         self.buffer_mut().begin_flush(line, group, lacking);
@@ -85,12 +85,12 @@ impl Translation<'_> {
 
     /// The lines that a unit is programmed with: of its plane and frontier.
     #[inline]
-    pub(crate) fn group_of(&self, lpn: Lpn, stream: u8) -> u32 {
+    pub(super) fn group_of(&self, lpn: Lpn, stream: u8) -> u32 {
         self.buffer().group_of(self.ftl.plane_of_lpn(lpn), self.ftl.row_of(lpn, stream))
     }
 
     /// A unit was trimmed by the change `number`.
-    pub(crate) fn drop_buffered(&mut self, lpn: Lpn, number: u64) {
+    pub(super) fn drop_buffered(&mut self, lpn: Lpn, number: u64) {
         let Some(buffer) = &mut self.buffer else { return };
         if buffer.drop_fill(lpn) {
             self.account.fill_dropped(lpn);
@@ -132,15 +132,23 @@ impl Translation<'_> {
         buffer.next_of_batch(batch, (sets, *now), |lpn| host.is_queued(lpn), stalls)
     }
 
-    /// Why a dirty unit shall be flushed now, if it shall.
+    /// Whether the device is idle, for flushes that no request asks for; none where a host policy
+    /// flushes.
+    pub(crate) fn begin_drain(&mut self) -> Option<bool> {
+        let buffer = self.buffer.as_deref().filter(|buffer| !buffer.leaves_flushing())?;
+        Some(buffer.flushes_itself() && self.is_quiet())
+    }
+
+    /// Why a dirty unit shall be flushed now, if it shall and a program unit may be.
     pub(crate) fn wants_flush(&mut self, idle: bool) -> Option<FlushTrigger> {
         let buffer = self.buffer.as_mut().expect("there is a buffer");
-        buffer.wants_flush(idle, |requests| self.host.coming_writes(requests))
+        let trigger = buffer.wants_flush(idle, |requests| self.host.coming_writes(requests));
+        trigger.filter(|_| buffer.may_drain())
     }
 
     /// Whether no request has been outstanding for as long as the buffer waits before it is
     /// flushed.
-    pub(crate) fn is_quiet(&mut self) -> bool {
+    fn is_quiet(&mut self) -> bool {
         let (arrived, outstanding, now) = (self.host.arrived(), self.host.outstanding(), self.now);
         match self.buffer_mut().quiet(arrived, outstanding, now) {
             Quiet::Yes => true,

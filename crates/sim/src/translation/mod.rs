@@ -1,4 +1,5 @@
-//! Translation: from a page of a request, or a dirty line, to a command set and what it waits for.
+//! Translation: from a page of a request, or a dirty line, to a command set and what it waits for;
+//! how units come into the write buffer, from its start on.
 //!
 //! All effects on the map cache happen here, in the order of requests and pages. Source of the
 //! rules: Lee et al., IEEE Access 2021; what the paper leaves open is a key of `[map]`.
@@ -12,10 +13,12 @@
 )]
 
 mod access;
+mod barrier;
 mod buffered;
+mod first;
 mod flush;
 mod map;
-mod zones;
+pub(crate) mod put;
 
 use crate::account::Account;
 use crate::ahead::LinesOfReads;
@@ -58,10 +61,10 @@ impl Translation<'_> {
             && self.lend().needs_entry(handle, op, lpn)
             && !self.lend().plan_map(plan, lpn)
         {
-            self.host[handle].begin_stall(self.now);
+            self.host[handle].stall(true, self.now);
             return None;
         }
-        self.host[handle].end_stall(self.now);
+        self.host[handle].stall(false, self.now);
         self.plan_data(plan, handle, op, lpn);
         if plan.count == 0 && plan.waits[0].is_some() {
             // Nothing to do, but not before the map entry is known; others may wait for it.

@@ -1,8 +1,9 @@
-//! The page of a read that is about to start.
+//! The page of a read that is about to start, and programs that find no room.
 
 use super::Waiting;
 use crate::handle::SetId;
-use crate::sets::Stage;
+use crate::sets::{Mode, Stage};
+use flashyard_core::policy::Happened;
 use flashyard_core::units::{DieId, PlaneId, Ppn};
 
 /// What a command that is about to start gets.
@@ -47,5 +48,19 @@ impl Waiting<'_> {
             Stage::CopyRead | Stage::MergeRead | Stage::FoldRead => state.source(),
             _ => None,
         }
+    }
+
+    /// A program that finds no room leaves the queue.
+    pub(crate) fn withdraw(&mut self, set: SetId) {
+        self.take_from_queue(set);
+        let (place, op) = ((self.sets.die(set), set), self.sets.stage(set).op());
+        self.queues.tell(Happened::Withdrawn, place, op, self.now);
+    }
+
+    /// It waits for an erase of its plane, to which it hands its rank on.
+    pub(crate) fn await_room(&mut self, set: SetId) {
+        self.account.room_awaited();
+        self.ledger().enter(set, Mode::Waiting);
+        self.hand_on_ranks(&[set], None);
     }
 }

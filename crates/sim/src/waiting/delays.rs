@@ -19,9 +19,15 @@ impl Waiting<'_> {
         self.delays.added = new;
     }
 
+    /// Counts and hands on what the only set of a request waits for.
+    pub(crate) fn rank_barrier(&mut self, handle: RequestId, barrier: SetId) {
+        self.count_fot(handle, &[barrier]);
+        self.hand_on_ranks(&[barrier], None);
+    }
+
     /// FOT: own commands of the new sets and the unfinished commands of others that they wait for.
     #[inline(always)]
-    pub(crate) fn count_fot(&mut self, handle: RequestId, new: &[SetId]) {
+    pub(super) fn count_fot(&mut self, handle: RequestId, new: &[SetId]) {
         if !self.queues.counts_fot() {
             return;
         }

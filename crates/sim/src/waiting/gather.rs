@@ -20,6 +20,41 @@ use flashyard_core::units::{DieId, Lpn, PlaneId, Ppn};
 const LOOKS: u32 = 8;
 
 impl Waiting<'_> {
+    /// Lets commands ride along with `leader` that need no page of their own: whatever else its
+    /// page serves, and reads of joined planes. Returns whether commands of other planes may.
+    #[inline(always)]
+    pub(crate) fn gather(
+        &mut self,
+        leader: SetId,
+        die: DieId,
+        ppn: Option<Ppn>,
+        last: &mut SetId,
+    ) -> bool {
+        let (own, stage) = (self.sets.plane(leader), self.sets.stage(leader));
+        self.fill_page(leader, own, ppn, last);
+        if self.settings.keys.nand.multi_plane == MultiPlane::None {
+            return false;
+        }
+        if self.settings.geometry.joined > 1 && stage.op() == Op::Read {
+            self.lend().gather_joined(own, die, ppn, last);
+            return false;
+        }
+        true
+    }
+
+    /// The oldest command of this kind that waits for a plane, if an operation on `ppn` can serve
+    /// it too.
+    #[inline(always)]
+    pub(crate) fn beside(
+        &mut self,
+        stage: Stage,
+        (die, plane): (DieId, PlaneId),
+        ppn: Option<Ppn>,
+    ) -> Option<SetId> {
+        let set = self.queues.oldest(plane, stage)?;
+        self.lend().fits_beside(set, (die, plane), ppn).then_some(set)
+    }
+
     /// A command of another plane rides along with the page that it is bound to, and whatever else
     /// that page serves.
     pub(crate) fn join(
@@ -36,13 +71,7 @@ impl Waiting<'_> {
     }
 
     /// Lets reads of other joined planes ride along: of each the first that fits of the oldest.
-    pub(crate) fn gather_joined(
-        &mut self,
-        own: PlaneId,
-        die: DieId,
-        ppn: Option<Ppn>,
-        last: &mut SetId,
-    ) {
+    fn gather_joined(&mut self, own: PlaneId, die: DieId, ppn: Option<Ppn>, last: &mut SetId) {
         let geometry = self.settings.geometry;
         let Some((first, page)) = ppn.map(|ppn| geometry.joined_page(ppn)) else { return };
         let stage = self.sets.stage(*last);
@@ -72,12 +101,7 @@ impl Waiting<'_> {
     }
 
     /// Whether an operation on `ppn` can serve a command of another plane too, and has the power.
-    pub(crate) fn fits_beside(
-        &self,
-        set: SetId,
-        (die, plane): (DieId, PlaneId),
-        ppn: Option<Ppn>,
-    ) -> bool {
+    fn fits_beside(&self, set: SetId, (die, plane): (DieId, PlaneId), ppn: Option<Ppn>) -> bool {
         let op = self.sets.stage(set).op();
         !self.ftl.is_held_back(set, self.sets)
             && self.fits(set, plane, ppn)
@@ -122,13 +146,7 @@ impl Waiting<'_> {
 
     /// The page of `head` serves whatever else it can.
     #[inline(always)]
-    pub(crate) fn fill_page(
-        &mut self,
-        head: SetId,
-        plane: PlaneId,
-        ppn: Option<Ppn>,
-        last: &mut SetId,
-    ) {
+    fn fill_page(&mut self, head: SetId, plane: PlaneId, ppn: Option<Ppn>, last: &mut SetId) {
         match self.sets.stage(head) {
             Stage::Read => self.read_neighbours(head, ppn, last),
             Stage::CopyRead | Stage::FoldRead | Stage::AheadRead => {

@@ -1,5 +1,6 @@
-//! Commands that wait for dies: placement in queues, which one a die takes next, which others the
-//! same operation serves, and how long its phases take.
+//! Commands that wait for dies: slots, placement in queues, which one a die takes next and whether
+//! it has the power, which others the same operation serves, and how long its phases take. Copies
+//! of merges need not wait while nothing else can happen (`bulk`).
 //!
 //! It holds nothing. The device lends it the queues, and what tells when a command may go: the
 //! sets, the dies, the map, the requests, and lists that are kept from use to use ([`Delays`]).
@@ -9,10 +10,14 @@
     reason = "a step of each command; a call costs as much as it does"
 )]
 
+mod admit;
 pub(crate) mod bind;
+mod bulk;
 mod delays;
 mod gather;
 mod operation;
+mod power;
+mod suspend;
 
 use crate::account::Account;
 use crate::config::{ReadAllocate, Settings};
@@ -20,7 +25,7 @@ use crate::flash::Flash;
 use crate::ftl::Ftl;
 use crate::handle::{RequestId, SetId};
 use crate::host::Host;
-use crate::ledger::{Ledger, Teller};
+use crate::ledger::Ledger;
 use crate::queues::Queues;
 use crate::sets::{Mode, Place, Sets, Stage};
 use flashyard_core::command::{Op, Purpose, StreamId};
@@ -62,7 +67,7 @@ impl Delays {
     }
 
     /// The translation of a request begins.
-    pub(crate) fn begin(&mut self) {
+    fn begin(&mut self) {
         self.fot_by_die.fill(Span::ZERO);
     }
 
@@ -76,7 +81,7 @@ impl Delays {
     /// A command of a request waits for a die. Where the list is full of sets that have gone on, it
     /// is given up, and made anew when it is asked for.
     #[inline]
-    pub(crate) fn note_queued(&mut self, request: RequestId, set: SetId) {
+    fn note_queued(&mut self, request: RequestId, set: SetId) {
         if self.request != Some(request) {
             return;
         }
@@ -120,7 +125,7 @@ impl Waiting<'_> {
 
     /// Adds a command to a queue of its die.
     #[inline(always)]
-    pub(crate) fn insert(
+    fn insert(
         &mut self,
         set: SetId,
         die: DieId,
@@ -141,9 +146,8 @@ impl Waiting<'_> {
             self.queues.stir(die);
         }
         if self.account.is_observed() {
-            let Self { now, sets, flash, account, queues, ftl, .. } = self;
-            let ledger = Ledger { now: *now, sets, flash, account };
-            Teller { ledger, queues, ftl }.tell_queued(set, moved);
+            let Self { now, sets, flash, account, queues, .. } = self;
+            Ledger { now: *now, sets, flash, account }.tell_queued(set, queues, moved);
         }
     }
 
@@ -233,13 +237,14 @@ impl Waiting<'_> {
         self.insert(set, die, &placement, in_gc_queue, true);
     }
 
-    pub(crate) fn take_from_queue(&mut self, set: SetId) -> Option<Time> {
+    /// Takes the current command of a set out of its queue.
+    fn take_from_queue(&mut self, set: SetId) -> Option<Time> {
         self.leave_queue(set, self.sets.die(set))
     }
 
     /// Takes the current command of a set, which waits for this die, out of its queue.
     #[inline(always)]
-    pub(crate) fn leave_queue(&mut self, set: SetId, die: DieId) -> Option<Time> {
+    fn leave_queue(&mut self, set: SetId, die: DieId) -> Option<Time> {
         if self.queues.gathers() {
             self.queues.unlist(set, self.sets.plane(set), self.sets.stage(set));
         }
@@ -284,6 +289,16 @@ impl Waiting<'_> {
             let first = self.sets[command].queue() < queues.policy().queues_before_urgent_gc();
             !first && (urgent || (queues.ranks_streams() && queues.gc_is_before(command)))
         })
+    }
+
+    /// Of the dies from `first` on, every `step`th, the one whose next command has come first.
+    pub(crate) fn oldest_of(&mut self, first: u32, step: u32) -> Option<DieId> {
+        let dies = (first..self.settings.geometry.dies()).step_by(step as usize).map(DieId::new);
+        let arrival = |die| {
+            let next = self.next_command(die)?;
+            Some((self.queues.arrival(next), die))
+        };
+        dies.filter_map(arrival).min().map(|(_, die)| die)
     }
 
     /// A command waits for another plane: the data of a read has moved there, or a write found its
@@ -340,10 +355,18 @@ impl Waiting<'_> {
     }
 
     #[inline(always)]
-    pub(crate) fn take_slot(&mut self, set: SetId) {
+    fn take_slot(&mut self, set: SetId) {
         self.sets.take_slot(set);
         let (now, request) = (self.now, self.sets[set].owner());
         self.host[request].has_slot(now);
+    }
+
+    /// A die takes a command and begins an operation for it.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, set: SetId, die: DieId) {
+        self.leave_queue(set, die);
+        let ends = || self.sets[set].in_gc_queue() || !self.queues.has_gc(die);
+        self.ftl.note_turn(die, ends);
     }
 
     /// A die begins a command: limits of what waits for dies, and a policy with a state, are told.

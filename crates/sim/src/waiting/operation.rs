@@ -3,8 +3,10 @@
 use super::Waiting;
 use crate::flash::Request;
 use crate::handle::SetId;
+use crate::random::TurnedBits;
 use crate::sets::{Place, Stage};
 use flashyard_core::command::Op;
+use flashyard_core::policy::Happened;
 use flashyard_core::units::{DieId, Span};
 
 impl Waiting<'_> {
@@ -96,8 +98,11 @@ impl Waiting<'_> {
         slowest
     }
 
-    /// Shows the checker every page of an operation.
+    /// Shows the checker, if there is one, every page of an operation.
     pub(crate) fn check_pages(&mut self, leader: SetId) {
+        if !self.account.is_checked() {
+            return;
+        }
         let slc = self.flash.operation(self.sets.die(leader), Place::Array).slc();
         for set in self.sets.riders(Some(leader)) {
             let (state, stage) = (&self.sets[set], self.sets.stage(set));
@@ -118,5 +123,30 @@ impl Waiting<'_> {
                 _ => {}
             }
         }
+    }
+
+    /// An operation is over: a policy with a state is told of each set that it has served.
+    #[cold]
+    pub(crate) fn policy_sees_end(&mut self, leader: Option<SetId>, die: DieId, op: Op) {
+        for set in self.sets.riders(leader) {
+            self.queues.tell(Happened::Completed, (die, set), op, self.now);
+        }
+    }
+
+    /// A host read is over: some of its bits may be wrong.
+    pub(crate) fn check_read(&mut self, set: SetId) {
+        let errors = if self.sets[set].ppn().is_some() { self.wrong_bits(set) } else { None };
+        if self.account.is_checked() {
+            let read = self.sets[set].origin().expect("a request reads");
+            self.account.read_over(read.order, read.page, errors);
+        }
+    }
+
+    fn wrong_bits(&mut self, set: SetId) -> Option<TurnedBits> {
+        let bytes = self.settings.geometry.unit_bytes() / self.flash.codewords();
+        let bits = u64::from(self.codewords(set)) * u64::from(bytes) * 8;
+        let errors = self.flash.find_bits(bits)?;
+        self.account.bits_were_wrong(errors.count);
+        Some(errors)
     }
 }

@@ -219,7 +219,7 @@ impl Flash {
     }
 
     /// What outlives operations: counts, and where turns stand. None without bus requests.
-    pub(crate) fn bus_marks(&self) -> Vec<u64> {
+    pub(super) fn bus_marks(&self) -> Vec<u64> {
         let Some(bus) = &self.bus else { return Vec::new() };
         let mut marks = vec![bus.wires.polls_sent, bus.wires.polls_busy];
         match &bus.engine {
@@ -230,7 +230,7 @@ impl Flash {
     }
 
     /// The same of a restored device; turns begin anew where its settings are others.
-    pub(crate) fn set_bus_marks(&mut self, marks: &[u64]) {
+    pub(super) fn set_bus_marks(&mut self, marks: &[u64]) {
         let (Some(bus), [sent, busy, turns @ ..]) = (&mut self.bus, marks) else { return };
         (bus.wires.polls_sent, bus.wires.polls_busy) = (*sent, *busy);
         match &mut bus.engine {

@@ -10,7 +10,7 @@
 
 use super::PageFtl;
 use super::job::Job;
-use crate::ftl::lent::{BegunJob, Charge, Lent, Todo};
+use crate::ftl::lent::{BegunJob, Charge, Deed, Lent};
 use crate::ftl::placement::Placement;
 use crate::observe::Trigger;
 use flashyard_core::units::PlaneId;
@@ -32,7 +32,7 @@ impl PageFtl {
         self.plane_mut(plane).job = Some(job);
         let free_blocks = lent.base.free_blocks(plane);
         let begun = BegunJob { plane, victim, valid, free_blocks, searches: 0, trigger, charge };
-        lent.todo.push(Todo::Began(begun));
+        lent.note(Deed::Began(begun));
         self.new_eraser(plane, charge, lent);
         self.search_over(plane, lent);
     }

@@ -11,7 +11,7 @@ use super::job::{Job, JobStep};
 use super::{PageFtl, pacing};
 use crate::config::GcStart;
 use crate::ftl::base::Base;
-use crate::ftl::lent::{BegunJob, Charge, Lent, Todo};
+use crate::ftl::lent::{BegunJob, Charge, Deed, Lent, Todo};
 use crate::ftl::page_map::Owner;
 use crate::ftl::placement::Placement;
 use crate::handle::SetId;
@@ -94,7 +94,7 @@ impl PageFtl {
         let trigger = if levels { Trigger::Wear } else { trigger };
         let free_blocks = lent.base.free_blocks(plane);
         let begun = BegunJob { plane, victim, valid, free_blocks, searches, trigger, charge };
-        lent.todo.push(Todo::Began(begun));
+        lent.note(Deed::Began(begun));
         let eraser = (!lent.base.is_paced()).then(|| self.new_eraser(plane, charge, lent));
         let search = lent.base.search_time(searches);
         if search.is_zero() {

@@ -4,7 +4,7 @@
 use super::PageFtl;
 use crate::config::MovedEntries;
 use crate::ftl::base::Base;
-use crate::ftl::lent::{Charge, Lent, Todo};
+use crate::ftl::lent::{Charge, Deed, Lent};
 use crate::ftl::line_cache::Lookup;
 use crate::handle::SetId;
 use crate::observe::OwnCause;
@@ -123,7 +123,7 @@ impl PageFtl {
     /// once.
     pub(super) fn rewrite_moved_maps(&mut self, plane: PlaneId, lent: &mut Lent<'_>) {
         let (moved, updated) = self.take_moved(lent.base, plane, lent.sets);
-        lent.todo.push(Todo::EntriesCached(updated));
+        lent.note(Deed::EntriesCached(updated));
         for entries in moved.chunk_by(|a, b| a.0 == b.0) {
             self.rewrite_map(plane, entries, lent);
         }

@@ -5,7 +5,7 @@ use super::PageFtl;
 use super::jobs::ROUNDS_WITHOUT_ROOM;
 use crate::config::GcStart;
 use crate::ftl::base::Base;
-use crate::ftl::lent::{Binding, Charge, Copied, Erased, Eraser, Lent, Room, Todo, Wrote};
+use crate::ftl::lent::{Binding, Charge, Copied, Deed, Erased, Eraser, Lent, Room, Todo, Wrote};
 use crate::ftl::page_map::Owner;
 use crate::ftl::placement::Placement;
 use crate::handle::SetId;
@@ -80,10 +80,10 @@ impl Placement for PageFtl {
             pacing.paid(plane);
         }
         let row = lent.base.rows_of_copy(from, to);
-        lent.todo.push(Todo::Copied(set, Copied { lpn, from, to, current, of_job: true, row }));
+        lent.note(Deed::Copied(set, Copied { lpn, from, to, current, of_job: true, row }));
         if let Some(lpn) = lpn.filter(|_| current && lent.base.has_cache()) {
             let cached = self.entry_moved(lent.base, plane, lpn, lent.sets);
-            lent.todo.push(Todo::EntryMoved(lpn, cached));
+            lent.note(Deed::EntryMoved(lpn, cached));
         }
         self.copy_more(plane, lent);
         if noted {
@@ -106,8 +106,11 @@ impl Placement for PageFtl {
         let row = lent.base.map.blocks.placed_in(job.victim);
         let worn_out = lent.base.map.blocks.erased(job.victim) == Freed::WornOut;
         let no_room = (worn_out && !lent.base.can_hold(plane)) || (waits && rounds > patience);
-        let erased = Erased { block: job.victim, worn_out, no_room, by: Eraser::Job, row };
-        lent.todo.push(Todo::Erased(set, erased));
+        let erased = Erased { block: job.victim, worn_out, by: Eraser::Job, row };
+        lent.note(Deed::Erased(set, erased));
+        if no_room {
+            lent.todo.push(Todo::NoRoom(plane));
+        }
         lent.note_erase(job.victim);
         let in_background = lent.base.idle.background_over(plane);
         if !no_room && !lent.ended && last {
@@ -178,7 +181,7 @@ impl Placement for PageFtl {
             lent.base.map.blocks.set_aside(job.victim);
             lent.base.idle.background_over(plane);
             let valid = lent.base.map.blocks.valid_units(job.victim);
-            lent.todo.push(Todo::GivenUp(valid, job.levels));
+            lent.note(Deed::GivenUp(valid, job.levels));
         }
         goes_on
     }

@@ -12,7 +12,7 @@ use super::PageFtl;
 use super::job::{Job, JobStep, United};
 use crate::config::GcStart;
 use crate::ftl::base::Base;
-use crate::ftl::lent::{BegunJob, Charge, Lent, Room, Todo, Wrote};
+use crate::ftl::lent::{BegunJob, Charge, Deed, Lent, Room, Todo, Wrote};
 use crate::ftl::placement::Placement;
 use crate::handle::SetId;
 use crate::observe::{OwnCause, Trigger};
@@ -52,7 +52,7 @@ impl PageFtl {
             // It has been searched for once.
             let searches = if plane == FIRST { searches } else { 0 };
             let begun = BegunJob { plane, victim, valid, free_blocks, searches, trigger, charge };
-            lent.todo.push(Todo::Began(begun));
+            lent.note(Deed::Began(begun));
             self.new_eraser(plane, charge, lent);
         }
         let search = lent.base.search_time(searches);

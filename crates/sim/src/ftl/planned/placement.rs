@@ -3,7 +3,7 @@
 
 use super::Planned;
 use crate::ftl::base::Base;
-use crate::ftl::lent::{Binding, Charge, CopiesDone, CopyRun, Erased, Eraser, Lent, Todo};
+use crate::ftl::lent::{Binding, Charge, CopiesDone, CopyRun, Deed, Erased, Eraser, Lent, Todo};
 use crate::ftl::placement::Placement;
 use crate::ftl::plan::Plan;
 use crate::handle::SetId;
@@ -62,7 +62,7 @@ impl Placement for Planned {
 
     fn copied(&mut self, set: SetId, lent: &mut Lent<'_>) {
         let copy = self.task_copied(lent.sets.plane(set), &mut lent.base.map);
-        lent.todo.push(Todo::Copied(set, copy));
+        lent.note(Deed::Copied(set, copy));
         lent.write_journal(None);
     }
 
@@ -75,8 +75,8 @@ impl Placement for Planned {
         };
         let was_used = self.forget_pages(block);
         lent.base.map.blocks.erased_planned(block, was_used);
-        let erased = Erased { block, worn_out: false, no_room: false, by, row: None };
-        lent.todo.push(Todo::Erased(set, erased));
+        let erased = Erased { block, worn_out: false, by, row: None };
+        lent.note(Deed::Erased(set, erased));
         if by == Eraser::Merge {
             lent.base.note_block();
             lent.note_erase(block);

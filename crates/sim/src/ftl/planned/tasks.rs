@@ -2,7 +2,7 @@
 
 use super::Planned;
 use super::queue::MergeTask;
-use crate::ftl::lent::{Charge, Copied, Lent, Todo};
+use crate::ftl::lent::{Charge, Copied, Deed, Lent, Todo};
 use crate::ftl::page_map::PageMap;
 use crate::ftl::stale::StaleRef;
 use crate::handle::SetId;
@@ -35,7 +35,7 @@ impl Planned {
     ) {
         let MergeCounts { switch, partial, full, dead, .. } = std::mem::take(&mut self.untold);
         let (kinds, spans) = ([switch, partial, full, dead], self.spans());
-        lent.todo.push(Todo::Merging { plane: self.working_plane(plane), kinds, charge });
+        lent.note(Deed::Merging { plane: self.working_plane(plane), kinds, charge });
         let search = self.begin_search(plane, charge, searches, lent);
         let mut begins = Begins { gate: None, search };
         if spans {

@@ -14,7 +14,7 @@ mod outcome;
 mod zone;
 
 use super::base::Base;
-use super::lent::{Binding, Charge, Erased, Eraser, Lent, Room, Todo};
+use super::lent::{Binding, Charge, Deed, Erased, Eraser, Lent, Room, Todo};
 use super::placement::Placement;
 use crate::config::Settings;
 use crate::handle::SetId;
@@ -420,8 +420,8 @@ impl Placement for Zoned {
         self.erasers.retain(|eraser| *eraser != set);
         lent.base.zones.as_mut().expect("there are zones").erased(block);
         lent.base.map.blocks.erased(block);
-        let erased = Erased { block, worn_out: false, no_room: false, by: Eraser::Zone, row: None };
-        lent.todo.push(Todo::Erased(set, erased));
+        let erased = Erased { block, worn_out: false, by: Eraser::Zone, row: None };
+        lent.note(Deed::Erased(set, erased));
     }
 
     /// The time of an action is over and, of a finish, what was written before is on flash.

@@ -5,7 +5,7 @@
 //! with its times, the account of the merge task, which is charged with one long operation of the
 //! same kind. A test compares the results of both ways.
 
-use super::Device;
+use super::Waiting;
 use crate::config::MultiPlane;
 use crate::ftl::CopyRun;
 use crate::handle::SetId;
@@ -14,13 +14,13 @@ use crate::sets::Place;
 use flashyard_core::command::Op;
 use flashyard_core::units::{DieId, Time};
 
-impl Device {
-    /// Whether copies may run ahead at all: nobody watches every command, commands take no channel
-    /// and no other die, there is no write buffer, and requests that wait do not look at dies.
-    pub(super) fn may_copy_in_bulk(&self) -> bool {
+impl Waiting<'_> {
+    /// Whether copies may run ahead at all on a device without a write buffer: nobody watches every
+    /// command, commands take no channel and no other die, and requests that wait do not look at
+    /// dies.
+    pub(crate) fn may_copy_in_bulk(&self) -> bool {
         let keys = &self.settings.keys;
-        self.buffer.is_none()
-            && self.ftl.planned().is_some_and(|planned| !planned.is_ordered() && !planned.spans())
+        self.ftl.planned().is_some_and(|planned| !planned.is_ordered() && !planned.spans())
             && !self.account.is_watched()
             && !self.queues.has_state()
             && !self.flash.suspends()
@@ -36,7 +36,7 @@ impl Device {
 
     /// Nothing but dies and channels is due before `others`: where the next completion is that of a
     /// task, that goes on as far as it may.
-    pub(super) fn copy_in_bulk(&mut self, others: Time) {
+    pub(crate) fn copy_in_bulk(&mut self, others: Time) {
         let Some((die, due)) = self.flash.next_die().filter(|next| next.1 < others) else { return };
         let Some(set) = self.flash.operation(die, Place::Array).leader() else { return };
         let alone = self.queues.is_empty(die) && !self.flash.operation(die, Place::Output).serves();
@@ -53,9 +53,9 @@ impl Device {
     fn copy_until(&mut self, set: SetId, die: DieId, limit: Time) {
         let operation = self.flash.operation(die, Place::Array);
         let run = CopyRun { op: operation.op(), began: operation.began(), span: operation.array() };
-        let flash = &self.flash;
+        let flash = &*self.flash;
         let array_time = |op, ppn| flash.array_time(op, Some(ppn), false);
-        let done = self.ftl.copy_in_bulk((set, run, limit), &mut self.sets, array_time);
+        let done = self.ftl.copy_in_bulk((set, run, limit), self.sets, array_time);
         let Some(done) = done else { return };
         self.queues.skip_insertions(done.ops[0] + done.ops[1]);
         let (phase, charge) = (self.host.phase(), self.sets[set].charge());

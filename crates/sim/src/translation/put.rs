@@ -1,0 +1,83 @@
+//! Units of writes that are put into the buffer, and flushes that begin together.
+
+use super::Translation;
+use crate::buffer::{Batch, Put};
+use crate::handle::SetId;
+use flashyard_core::units::PlaneId;
+
+/// What follows when the unit of a write has been put.
+pub(crate) enum AfterPut {
+    /// Nothing.
+    Over,
+    /// A translation layer plans its program, of so many pages written together; `trimmed` is
+    /// whether a later trim has forgotten the unit already.
+    Plan { pages: u32, trimmed: bool },
+    /// Others of its group fill its program, which runs on this plane.
+    Fill { group: u32, plane: PlaneId },
+}
+
+impl Translation<'_> {
+    /// Puts the unit of a write into a line, if one is free; `granted` is whether it is its turn.
+    /// Its own program, where one follows, then carries the unit.
+    pub(crate) fn put(&mut self, set: SetId, granted: bool) -> Option<AfterPut> {
+        let (buffer, state) = (self.buffer(), &self.sets[set]);
+        // What finds no line is refused before its put is prepared.
+        if !buffer.may_put(state) {
+            return None;
+        }
+        let (number, through) = (self.sets.number(set), self.sets.last_stage(set) > 0);
+        if state.is_superseded() {
+            let plan = AfterPut::Plan { pages: 1, trimmed: true };
+            return Some(if through { plan } else { AfterPut::Over });
+        }
+        let (lpn, stream, request) = (state.lpn(), state.stream(), state.owner());
+        let pending = &self.host[request];
+        let (writer, pages) = ((request, pending.order()), pending.pages());
+        let covered = self.settings.covered(pending.request(), lpn);
+        let group = self.group_of(lpn, stream);
+        let put = Put { lpn, number, writer, stream, covered, group, through, granted };
+        let buffer = self.buffer.as_mut().expect("there is a buffer");
+        let outcome = buffer.put(&put, self.sets)?;
+        self.account.buffer_written(outcome.held, outcome.clean);
+        if outcome.fill_dropped {
+            self.account.fill_dropped(lpn);
+        }
+        self.account.buffered(writer.1, lpn, number, outcome.evicted);
+        if !through {
+            return Some(AfterPut::Over);
+        }
+        self.account.flush_begins(lpn, number);
+        self.sets.carry(set, outcome.line);
+        self.begin_flush(set, outcome.line, group);
+        if self.ftl.is_planned() {
+            self.sets.asked_for(set, true);
+            return Some(AfterPut::Plan { pages, trimmed: false });
+        }
+        let (_, plane) = *self.sets.commands(set).last().expect("a write has a program");
+        Some(AfterPut::Fill { group, plane })
+    }
+
+    /// No more flushes begin together with these.
+    pub(crate) fn end_batch(&mut self, batch: &Batch, together: &[SetId]) {
+        if batch.outcome.newly_stalled {
+            self.account.map_stalled();
+        }
+        let buffer = self.buffer.as_mut().expect("there is a buffer");
+        buffer.begin_together(together, batch.asked, self.sets);
+    }
+
+    /// Flushes that a translation layer plans go in ascending order of their units.
+    pub(crate) fn sort_flushes(&self, flushes: &mut [SetId]) {
+        flushes.sort_unstable_by_key(|&set| (self.sets[set].lpn(), self.sets.number(set)));
+    }
+
+    /// Of the first of such flushes: how many dirty units lie around its own, in a block of the
+    /// layer, and how many of the flushes follow one another behind it.
+    pub(crate) fn run_of(&self, flushes: &[SetId]) -> (u32, u32) {
+        let (most, lpn) = (self.ftl.layer_block_pages(), self.sets[flushes[0]].lpn());
+        let follow = flushes[1..].iter().zip(lpn.get() + 1..);
+        let left = follow.take_while(|(next, lpn)| self.sets[**next].lpn().get() == *lpn);
+        let left = u32::try_from(left.take(most as usize).count()).expect("of a block");
+        (self.buffer().run_around(lpn, most), left)
+    }
+}
