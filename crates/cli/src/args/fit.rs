@@ -74,7 +74,7 @@ pub(crate) struct SearchArgs {
     /// Sets a key of the device for all runs; repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Requests of the run of a cell: 20,000; with `board` 40,000, and 4,000 in its fits.
+    /// Requests of the run of a cell: 20,000; with `board` 40,000, and 8,000 in its fits.
     #[arg(long, value_name = "N")]
     pub(crate) requests: Option<u64>,
     /// How often all cells are run for a search: 1,200, and 200 in each fit of `board`.

@@ -23,7 +23,7 @@ use anyhow::Result;
 use cells::Cell;
 use keys::Keys;
 use model::{Model, Setting};
-use search::{Point, STEPS, Search};
+use search::{Point, Search};
 use std::sync::atomic::AtomicUsize;
 
 /// Begins a stage of the work. The arguments are its name, the name of its pieces and their number.
@@ -71,7 +71,8 @@ pub fn search_keys(
     let search = Search { model, cells, keys: &keys, evaluations, taken };
     let point = search.best(&*done)?;
     drop(done);
-    let done = begin(&format!("{label}, last steps"), "steps", STEPS as u64);
+    let last = search.last_steps() as u64;
+    let done = begin(&format!("{label}, last steps"), "sets of runs", last);
     let point = keys.settled(search.polish(point, &*done)?);
     drop(done);
     let taken = search.taken.into_inner();

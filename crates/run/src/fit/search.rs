@@ -14,7 +14,7 @@ use super::cells::Cell;
 use super::declared::COMPANIONS;
 use super::keys::Keys;
 use super::model::Model;
-use super::slopes::{Moves, slopes};
+use super::slopes::{Moves, Slopes, slopes};
 use anyhow::{Context, Result};
 use cmaes::{CMAESOptions, DVector};
 use nalgebra::DMatrix;
@@ -24,6 +24,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// by less than 1 %, and runs of a drive differ by as much.
 const SMALL: f64 = 0.01;
 
+/// A deviation of this size counts ln 2 times itself, and greater ones ever less: what no device of
+/// this kind can reach does not pull at what it can. Assumed.
+const LARGE: f64 = 0.5;
+
 /// How far figures are from the measured ones: the weighted mean of the deviations' sizes. Sizes
 /// and not squares, so that one figure that no device of this kind has does not decide all others.
 pub fn distance(cells: &[Cell], figures: &[Vec<f64>]) -> f64 {
@@ -32,7 +36,7 @@ pub fn distance(cells: &[Cell], figures: &[Vec<f64>]) -> f64 {
         let size = deviation(measured, modelled);
         // No such figure, or a rate of 0: as wrong as a factor of a hundred.
         let size = if size.is_finite() { size } else { 100.0_f64.ln() };
-        sum += figure.weight() * (size.hypot(SMALL) - SMALL);
+        sum += figure.weight() * LARGE * ((size.hypot(SMALL) - SMALL) / LARGE).ln_1p();
         weights += figure.weight();
     }
     if weights == 0.0 { 0.0 } else { sum / weights }
@@ -57,16 +61,16 @@ struct Round {
     budget: f64,
 }
 
-/// Steps along the slopes at most, and how often each is shortened.
-pub const STEPS: usize = 8;
+/// How often a step along the slopes is shortened, and by which share the cost has to fall for them
+/// to be found again.
 const TRIES: usize = 4;
+const GAIN: f64 = 0.01;
 
 /// Wide searches with short runs from several starts, then narrow ones with long runs.
-const ROUNDS: [Round; 4] = [
-    Round { keep: 4, tries: true, share: 8, spread: 0.8, budget: 0.4 },
-    Round { keep: 2, tries: true, share: 8, spread: 0.5, budget: 0.35 },
-    Round { keep: 1, tries: true, share: 4, spread: 0.3, budget: 0.15 },
-    Round { keep: 1, tries: false, share: 1, spread: 0.1, budget: 0.1 },
+const ROUNDS: [Round; 3] = [
+    Round { keep: 3, tries: true, share: 8, spread: 0.8, budget: 0.5 },
+    Round { keep: 1, tries: true, share: 4, spread: 0.5, budget: 0.3 },
+    Round { keep: 1, tries: false, share: 1, spread: 0.1, budget: 0.2 },
 ];
 
 /// A key tells if a step by this factor moves the figures by this much on average, from any start.
@@ -95,10 +99,16 @@ impl Search<'_> {
     /// The cost of a point with runs of a share of the requests. A device that cannot exist costs
     /// more than any other.
     fn cost(&self, point: &Point, share: u64) -> f64 {
+        self.cost_and_figures(point, share).0
+    }
+
+    /// The same with the figures of these runs; none where the device cannot exist.
+    fn cost_and_figures(&self, point: &Point, share: u64) -> (f64, Vec<Vec<f64>>) {
         self.taken.fetch_add(1, Ordering::Relaxed);
         let figures = self.model.shorter(share).figures(self.cells, &self.keys.settings(point));
-        figures.map_or(f64::MAX, |figures| {
-            distance(self.cells, &figures) + self.prior_price() * self.keys.away(point)
+        figures.map_or((f64::MAX, Vec::new()), |figures| {
+            let far = distance(self.cells, &figures);
+            (far + self.prior_price() * self.keys.away(point), figures)
         })
     }
 
@@ -110,7 +120,7 @@ impl Search<'_> {
     }
 
     /// Which keys the cells tell, in the order of the keys: those that move figures from one of the
-    /// starts at least, and those that count or choose.
+    /// starts at least, those that count or choose, and mechanisms that a start turns on.
     pub fn told(&self) -> Vec<bool> {
         let model = self.model.shorter(ROUNDS[0].share);
         let figures = |point: &Point| {
@@ -118,7 +128,12 @@ impl Search<'_> {
             model.figures(self.cells, &self.keys.settings(point))
         };
         let parameters = &self.keys.parameters;
-        let mut told: Vec<bool> = parameters.iter().map(Parameter::is_discrete).collect();
+        let turned_on =
+            |place: usize, off| self.keys.starts.iter().any(|start| start[place] != off);
+        let known = |(place, parameter): (usize, &Parameter)| {
+            parameter.is_discrete() || parameter.off.is_some_and(|off| turned_on(place, off))
+        };
+        let mut told: Vec<bool> = parameters.iter().enumerate().map(known).collect();
         for start in self.keys.starts.iter().step_by(APART) {
             let Ok(here) = figures(start) else { continue };
             for (place, parameter) in parameters.iter().enumerate() {
@@ -220,18 +235,22 @@ impl Search<'_> {
     }
 
     /// The point that steps along the slopes lead to with the runs of the fit, from one that
-    /// shorter runs found. `tell` is called for each step, and for those that are not taken.
+    /// shorter runs found. `tell` is called for each run of all cells.
     pub fn polish(&self, start: Point, tell: &(dyn Fn() + Sync)) -> Result<Point> {
         let start = (self.cost(&start, 1), start);
-        let best = self.descend(start, 1, self.evaluations / 4, &|| ())?;
-        (0..STEPS).for_each(|_| tell());
-        Ok(best.1)
+        Ok(self.descend(start, 1, self.last_steps(), tell)?.1)
+    }
+
+    /// Runs of all cells that [`Search::polish`] may take.
+    pub const fn last_steps(&self) -> usize {
+        self.evaluations / 4
     }
 
     /// The point that steps along the slopes of all figures lead to (Gauss, Newton, Levenberg and
     /// Marquardt), with runs of a share of the requests, and at most so many evaluations. Each
     /// deviation is divided by its size, so that the sum of sizes falls and not that of squares;
-    /// what is known of the keys before pulls them with its own slope.
+    /// what is known of the keys before pulls them with its own slope. Each step teaches the slopes
+    /// what it found; where they lead nowhere any more they are found anew.
     fn descend(
         &self,
         start: (f64, Point),
@@ -241,43 +260,58 @@ impl Search<'_> {
     ) -> Result<(f64, Point)> {
         let model = self.model.shorter(share);
         let mut best = start;
-        let mut damping = 0.01;
-        let mut taken = 0;
+        let (mut damping, mut taken) = (0.01, 0);
         let free = self.keys.parameters.iter().filter(|one| !one.is_discrete()).count();
-        for _ in 0..STEPS {
-            if free == 0 || taken + free + 2 > evaluations {
-                break;
-            }
-            let found = slopes(&model, self.cells, self.keys, &best.1, Moves::One)?;
+        while free > 0 && taken + free + 2 <= evaluations {
+            let mut found = slopes(&model, self.cells, self.keys, &best.1, Moves::One)?;
             (0..=free).for_each(|_| tell());
             self.taken.fetch_add(free + 1, Ordering::Relaxed);
             taken += free + 1;
-            let weights = found.left.map(|left| 1.0 / left.abs().max(2.0 * SMALL));
-            let weighted = DMatrix::from_diagonal(&weights) * &found.of;
-            let (mut square, mut down) = (weighted.tr_mul(&found.of), weighted.tr_mul(&found.left));
-            for (row, &place) in found.free.iter().enumerate() {
-                if let Some(prior) = self.keys.parameters[place].prior {
-                    square[(row, row)] += NOISE * prior.deviation.powi(-2);
-                    down[row] += NOISE * prior.away(best.1[place]) / prior.deviation;
-                }
-            }
-            let better = (0..TRIES).find_map(|_| {
-                let mut damped = square.clone();
-                for place in 0..found.free.len() {
-                    damped[(place, place)] += damping * square[(place, place)] + 1e-6;
-                }
-                let step = damped.cholesky()?.solve(&down);
-                let point = self.stepped(&best.1, &found.free, step.as_slice());
+            let (before, mut failed) = (best.0, 0);
+            while failed < TRIES && taken < evaluations {
+                let Some(point) = self.lower(&best.1, &found, damping) else { break };
                 tell();
                 taken += 1;
-                let cost = self.cost(&point, share);
-                damping *= if cost < best.0 { 0.2 } else { 5.0 };
-                (cost < best.0).then_some((cost, point))
-            });
-            let Some(better) = better else { break };
-            best = better;
+                let (cost, figures) = self.cost_and_figures(&point, share);
+                if cost < best.0 {
+                    let way = found.free.iter().map(|&place| {
+                        (point[place].max(1) as f64 / best.1[place].max(1) as f64).ln()
+                    });
+                    let way = DVector::from_iterator(found.free.len(), way);
+                    found.learn(self.cells, &figures, &way);
+                    best = (cost, point);
+                    (damping, failed) = (damping * 0.2, 0);
+                } else {
+                    (damping, failed) = (damping * 5.0, failed + 1);
+                }
+            }
+            if best.0 > before * (1.0 - GAIN) {
+                break;
+            }
+            damping = 0.01;
         }
         Ok(best)
+    }
+
+    /// The point that a step along the slopes leads to; none where they lead nowhere.
+    fn lower(&self, from: &Point, found: &Slopes, damping: f64) -> Option<Point> {
+        let pull = |left: f64| left.abs().max(2.0 * SMALL) * (1.0 + left.abs() / LARGE);
+        let weights = found.left.map(|left| pull(left).recip());
+        let weighted = DMatrix::from_diagonal(&weights) * &found.of;
+        let (mut square, mut down) = (weighted.tr_mul(&found.of), weighted.tr_mul(&found.left));
+        for (row, &place) in found.free.iter().enumerate() {
+            if let Some(prior) = self.keys.parameters[place].prior {
+                square[(row, row)] += NOISE * prior.deviation.powi(-2);
+                down[row] += NOISE * prior.away(from[place]) / prior.deviation;
+            }
+        }
+        for place in 0..found.free.len() {
+            square[(place, place)] *= 1.0 + damping;
+            square[(place, place)] += 1e-6;
+        }
+        let step = square.cholesky()?.solve(&down);
+        let point = self.stepped(from, &found.free, step.as_slice());
+        (point != *from).then_some(point)
     }
 
     /// A point with the logarithms of some keys lowered, each by a limited step.

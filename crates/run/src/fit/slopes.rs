@@ -59,7 +59,6 @@ pub fn slopes(
         (0..at.len()).filter(|&place| !keys.parameters[place].is_discrete()).collect();
     let here = model.figures(cells, &keys.settings(at))?;
     let all: Vec<_> = pairs(cells, &here).collect();
-    let usable = |weight: f64, value: f64| weight > 0.0 && value.is_finite() && value > 0.0;
     let mut slopes = DMatrix::<f64>::zeros(all.len(), free.len());
     for (column, &place) in free.iter().enumerate() {
         let (mut low, high) = (moved(keys, at, place, -STEP), moved(keys, at, place, STEP));
@@ -83,12 +82,35 @@ pub fn slopes(
             }
         }
     }
-    let left = all.iter().map(|((figure, measured), value)| {
-        let is_usable = usable(figure.weight(), *value);
-        if is_usable { figure.weight().sqrt() * deviation(*measured, *value) } else { 0.0 }
-    });
-    let left = DVector::from_iterator(all.len(), left);
-    Ok(Slopes { free, of: slopes, left })
+    Ok(Slopes { free, of: slopes, left: left(cells, &here) })
+}
+
+/// Whether a figure of this weight and value has a slope.
+fn usable(weight: f64, value: f64) -> bool {
+    weight > 0.0 && value.is_finite() && value > 0.0
+}
+
+/// Deviations of the figures, times the root of their weights; 0 of those without a slope.
+fn left(cells: &[Cell], figures: &[Vec<f64>]) -> DVector<f64> {
+    let of = |((figure, measured), value): ((Figure, f64), f64)| {
+        let is_usable = usable(figure.weight(), value);
+        if is_usable { figure.weight().sqrt() * deviation(measured, value) } else { 0.0 }
+    };
+    DVector::from_vec(pairs(cells, figures).map(of).collect())
+}
+
+impl Slopes {
+    /// Learns from figures of another point, so far away in the logarithms of the free keys
+    /// (Broyden's update): the slopes along the way there become what was found.
+    pub fn learn(&mut self, cells: &[Cell], figures: &[Vec<f64>], way: &DVector<f64>) {
+        let there = left(cells, figures);
+        let found = &there - &self.left;
+        if way.norm_squared() > 0.0 {
+            let missed = found - &self.of * way;
+            self.of += missed * way.transpose() / way.norm_squared();
+        }
+        self.left = there;
+    }
 }
 
 /// The point with one key moved by a share, inside its bounds.
@@ -101,4 +123,32 @@ fn moved(keys: &Keys, at: &Point, place: usize, share: f64) -> Point {
     let mut point = at.clone();
     point[place] = value;
     point
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cells::{Class, What};
+    use super::*;
+
+    /// Behind a step, the slopes give what the step found, and along others what they gave before.
+    #[test]
+    fn slopes_learn_what_a_step_found() {
+        let figure = |value| (Figure { class: Class::Read, what: What::Mean }, value);
+        let cell = Cell {
+            place: "a cell".to_string(),
+            drive: String::new(),
+            ran: Vec::new(),
+            measured: vec![figure(100.0), figure(50.0)],
+        };
+        let (cells, before) = ([cell], [vec![120.0, 50.0]]);
+        let of = DMatrix::from_row_slice(2, 2, &[1.0, 0.5, 0.0, 2.0]);
+        let mut slopes = Slopes { free: vec![0, 1], of: of.clone(), left: left(&cells, &before) };
+        let way = DVector::from_vec(vec![-0.3, 0.0]);
+        slopes.learn(&cells, &[vec![100.0, 40.0]], &way);
+        let found = &slopes.of * &way;
+        assert!((found[0] - (100.0_f64 / 120.0).ln()).abs() < 1e-12, "{found}");
+        assert!((found[1] - 0.8_f64.ln()).abs() < 1e-12, "{found}");
+        assert_eq!(slopes.of.column(1), of.column(1));
+        assert!(slopes.left[0].abs() < 1e-12 && (slopes.left[1] - 0.8_f64.ln()).abs() < 1e-12);
+    }
 }

@@ -13,6 +13,8 @@ pub(super) struct Assumed {
     outside: f64,
     /// What moves no more bytes than the cells with the most bytes a second show.
     most_bytes: Bound,
+    /// Whether writes that wait do so for lines that become usable together.
+    in_bursts: bool,
 }
 
 /// What limits bytes a second.
@@ -28,8 +30,23 @@ enum Bound {
 
 /// The starts of a search.
 pub(super) fn assumptions() -> impl Iterator<Item = Assumed> {
-    let bounds = [Bound::Array, Bound::Channels, Bound::Link].into_iter();
-    bounds.flat_map(|most_bytes| [0.04, 0.2, 0.4].map(|outside| Assumed { outside, most_bytes }))
+    let bounds = [
+        (Bound::Array, false),
+        (Bound::Array, true),
+        (Bound::Channels, false),
+        (Bound::Link, false),
+    ];
+    bounds.into_iter().flat_map(|(most_bytes, in_bursts)| {
+        [0.04, 0.2, 0.4].map(|outside| Assumed { outside, most_bytes, in_bursts })
+    })
+}
+
+/// What writes that come in bursts tell.
+struct Bursts {
+    /// Time of a byte on the link.
+    link_ps: f64,
+    /// Bytes of the lines that become usable together.
+    release_bytes: f64,
 }
 
 /// Closed forms of measurements.
@@ -54,6 +71,8 @@ impl Starts<'_> {
             }
             "interface.link_latency_ns" => self.latency_ns()?,
             "interface.link_ps_per_byte" => self.link_ps(bound == Bound::Link)?,
+            "buffer.release_bytes" => self.bursts()?.map(|bursts| bursts.release_bytes),
+            "map.log_bytes" => self.log_bytes()?,
             "channel.ps_per_byte" if bound == Bound::Channels => {
                 let channels = self.number("geometry.channels").max(1.0);
                 self.most_bytes(Class::Read)?.map(|bytes| channels * 1e12 / bytes)
@@ -196,7 +215,55 @@ impl Starts<'_> {
         let rates = [self.most_bytes(Class::Read)?, self.most_bytes(Class::Write)?];
         let most = rates.into_iter().flatten().max_by(f64::total_cmp);
         let own = self.number("interface.link_ps_per_byte");
+        if let Some(bursts) = self.bursts()? {
+            return Ok(Some(bursts.link_ps));
+        }
         Ok(most.map(|bytes| 1e12 / bytes).map(|ps| if is_bound { ps } else { ps.min(own) }))
+    }
+
+    /// What writes tell that come in bursts: those of the most bytes whose mean is well above their
+    /// median, in the shortest queue of several. Most of them wait for the link alone. The dies
+    /// write B bytes in the time that the link takes for them and the wait of those that wait.
+    fn bursts(&self) -> Result<Option<Bursts>> {
+        let mut best: Option<(f64, f64, f64, f64)> = None;
+        for cell in self.cells.iter().filter(|_| self.assumed.in_bursts) {
+            let [mean, p50, p99] = [What::Mean, What::P50, What::P99]
+                .map(|what| cell.value(Class::Write, what).unwrap_or(f64::NAN));
+            let depth = cell.number("queue_depth")?.unwrap_or(0.0) * cell.zones()? as f64;
+            let bytes = cell.number("block_bytes")?.unwrap_or(4_096.0);
+            let is_first = best.is_none_or(|(other, of, ..)| (bytes, -depth) > (other, -of));
+            if depth > 1.0 && mean > 1.2 * p50 && is_first {
+                best = Some((bytes, depth, p50, p99 - p50));
+            }
+        }
+        let of = |(bytes, depth, p50, wait): (f64, f64, f64, f64)| -> Option<Bursts> {
+            let link_ps = p50 * 1e6 / (depth * bytes);
+            let dies_ps = 1e12 / self.most_bytes(Class::Write).ok()??;
+            let release_bytes = wait * 1e6 / (dies_ps - link_ps);
+            (dies_ps > link_ps && release_bytes > 0.0).then_some(Bursts { link_ps, release_bytes })
+        };
+        Ok(best.and_then(of))
+    }
+
+    /// Bytes that are written beside a random write: what makes those of the fewest bytes slower
+    /// than writes in order of as many.
+    fn log_bytes(&self) -> Result<Option<f64>> {
+        let most = |pattern: &str, bytes: f64| {
+            let of = self.cells.iter().filter(|cell| {
+                cell.get("pattern") == Some(pattern)
+                    && cell.number("block_bytes").is_ok_and(|own| own == Some(bytes))
+            });
+            let rates = of.filter_map(|cell| cell.value(Class::Write, What::PerSecond));
+            rates.max_by(f64::total_cmp)
+        };
+        let mut least = f64::INFINITY;
+        for cell in self.cells.iter().filter(|cell| cell.get("pattern") == Some("randwrite")) {
+            least = least.min(cell.number("block_bytes")?.unwrap_or(least));
+        }
+        let rates = most("write", least).zip(most("randwrite", least));
+        Ok(rates
+            .map(|(in_order, random)| least * (in_order / random - 1.0))
+            .filter(|more| *more > 0.0))
     }
 
     /// Time of a program: what the dies take for the most bytes a second that were written, or less
@@ -219,5 +286,73 @@ impl Starts<'_> {
         let channels = self.number("geometry.channels").max(1.0);
         let dies = self.most_per_second(Class::Read).zip(array).map(|(rate, ns)| rate * ns / 1e9);
         Ok(dies.map(|dies| (dies / channels).ceil()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cells::Figure;
+    use super::*;
+    use crate::plan::{Base, DeviceFrom, WorkloadFrom};
+    use flashyard_sim::own::OwnParts;
+
+    /// A cell of writes: pattern, bytes and depth, then rate, mean, median and p99 in us.
+    fn cell(pattern: &str, [bytes, depth]: [u64; 2], [rate, mean, p50, p99]: [f64; 4]) -> Cell {
+        let ran = [
+            ("pattern", pattern.to_string()),
+            ("block_bytes", bytes.to_string()),
+            ("queue_depth", depth.to_string()),
+        ];
+        let figure = |what, value| (Figure { class: Class::Write, what }, value);
+        Cell {
+            place: "a cell".to_string(),
+            drive: String::new(),
+            ran: ran.map(|(column, entry)| (column.to_string(), entry)).to_vec(),
+            measured: vec![
+                figure(What::PerSecond, rate),
+                figure(What::Mean, mean),
+                figure(What::P50, p50),
+                figure(What::P99, p99),
+            ],
+        }
+    }
+
+    fn of(cells: &[Cell], in_bursts: bool, key: &str) -> Option<u64> {
+        let from = DeviceFrom::Named("nvme-tlc");
+        let base = Base::of(OwnParts::default(), from, WorkloadFrom::Session).unwrap();
+        let device = &base.with(&[]).unwrap();
+        let assumed = Assumed { outside: 0.2, most_bytes: Bound::Array, in_bursts };
+        Starts { cells, device, assumed }.of(key).unwrap()
+    }
+
+    /// At depth 4 a write of 100,000 bytes takes 200 us, 500 ps a byte, unless it waits for 900 us
+    /// more. The dies take 800 ps a byte: for 3 MB they take 900 us longer than the link. A lone
+    /// write and a deeper queue do not say so, nor do smaller writes.
+    #[test]
+    fn writes_in_bursts_tell_of_the_link_and_of_lines_that_become_usable_together() {
+        let cells = [
+            cell("write", [100_000, 32], [12_500.0, 2_560.0, 2_000.0, 5_000.0]),
+            cell("write", [100_000, 4], [12_500.0, 320.0, 200.0, 1_100.0]),
+            cell("write", [100_000, 1], [9_000.0, 110.0, 80.0, 900.0]),
+            cell("write", [4_096, 4], [300_000.0, 13.0, 9.0, 60.0]),
+        ];
+        assert_eq!(of(&cells, true, "interface.link_ps_per_byte"), Some(500));
+        assert_eq!(of(&cells, true, "buffer.release_bytes"), Some(3_000_000));
+        assert_eq!(of(&cells, false, "buffer.release_bytes"), None);
+        let even = [cell("write", [100_000, 4], [12_500.0, 320.0, 300.0, 400.0])];
+        assert_eq!(of(&even, true, "buffer.release_bytes"), None);
+    }
+
+    /// Writes of 4 KiB in order are faster by an eighth than those at random places: 512 bytes.
+    #[test]
+    fn slow_random_writes_tell_of_a_log_of_the_map() {
+        let cells = [
+            cell("write", [4_096, 32], [300_000.0, 106.0, 106.0, 106.0]),
+            cell("randwrite", [4_096, 4], [260_000.0, 15.0, 15.0, 15.0]),
+            cell("randwrite", [4_096, 32], [300_000.0 / 1.125, 120.0, 120.0, 120.0]),
+            cell("randwrite", [131_072, 32], [9_000.0, 3_555.0, 3_555.0, 3_555.0]),
+        ];
+        assert_eq!(of(&cells, false, "map.log_bytes"), Some(512));
+        assert_eq!(of(&cells[1..], false, "map.log_bytes"), None, "no writes in order");
     }
 }

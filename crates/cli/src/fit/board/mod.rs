@@ -28,7 +28,7 @@ use std::path::Path;
 
 /// Sets of runs of a search, and requests of a run of it, unless the user says otherwise.
 const EVALUATIONS: usize = 200;
-const REQUESTS: u64 = 4_000;
+const REQUESTS: u64 = 8_000;
 
 /// Requests of the runs that are compared with a drive: p99 of reads that wait at depth 64 varies
 /// by 5 % from seed to seed, with a tenth of them by 15 %.
