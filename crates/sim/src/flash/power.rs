@@ -185,6 +185,7 @@ impl Flash {
     }
 
     /// Whether a die stands in line.
+    #[cold]
     pub(super) fn waits_for_power(&self, die: DieId) -> bool {
         self.budget.as_ref().is_some_and(|budget| budget.waits(die))
     }

@@ -230,6 +230,7 @@ impl Timing {
 
     /// An exponentially distributed tail, whose mean is a tenth of the way to the greatest time and
     /// which ends there.
+    #[inline(never)]
     fn tailed(&mut self, op: Op, typical: Span) -> Span {
         let longest = self.longest[op as usize];
         if longest.is_zero() {
@@ -244,6 +245,7 @@ impl Timing {
         typical + Span::from_ns(whole(extra).min(most))
     }
 
+    #[inline(never)]
     fn spread(&mut self, typical: Span) -> Span {
         self.operations += 1;
         let unit = u128::from(mix(self.seed ^ self.operations.wrapping_mul(STEP)) >> 32);

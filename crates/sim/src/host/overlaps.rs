@@ -52,7 +52,7 @@ impl Overlaps {
         Self { entries: Vec::new(), free: NIL, of_request: Vec::new(), buckets: Vec::new() };
 
     /// A request is started.
-    #[inline]
+    #[inline(never)]
     pub(super) fn add(&mut self, handle: RequestId, request: &Pending) {
         if self.of_request.len() <= handle.index() {
             self.of_request.resize(handle.index() + 1, NIL);
@@ -72,7 +72,7 @@ impl Overlaps {
     }
 
     /// A request is answered.
-    #[inline]
+    #[inline(never)]
     pub(super) fn remove(&mut self, handle: RequestId) {
         let Some(first) = self.of_request.get_mut(handle.index()) else { return };
         let mut at = std::mem::replace(first, NIL);

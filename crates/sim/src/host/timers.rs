@@ -114,13 +114,25 @@ impl Timers {
             self.lasts[kind] = at;
             self.rows[kind].push_back((key, timer));
         } else {
-            self.heap.push(Reverse((key, timer)));
+            self.push_to_heap(key, timer);
         }
         self.firsts[place] = self.firsts[place].min(key);
         // Of equal times the one that was set first goes first.
         if at < self.next {
             (self.first, self.next) = (place, at);
         }
+    }
+
+    #[inline(never)]
+    fn push_to_heap(&mut self, key: Key, timer: Timer) {
+        self.heap.push(Reverse((key, timer)));
+    }
+
+    /// Takes the first one of the heap. Returns the key of the one behind it too.
+    #[inline(never)]
+    fn pop_from_heap(&mut self) -> (Option<(Key, Timer)>, Key) {
+        let taken = self.heap.pop().map(|Reverse(entry)| entry);
+        (taken, self.heap.peek().map_or(NEVER, |Reverse((key, _))| *key))
     }
 
     /// When the next one goes off; [`Time::MAX`] where none is set.
@@ -139,19 +151,17 @@ impl Timers {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "asked once more than timers go off")]
     pub(crate) fn take(&mut self, now: Time) -> Option<Timer> {
-        if self.next > now { None } else { self.take_next() }
-    }
-
-    /// Takes the next one.
-    fn take_next(&mut self) -> Option<Timer> {
+        if self.next > now {
+            return None;
+        }
         let place = self.first;
         let timer = if let Some(row) = self.rows.get_mut(place) {
             let taken = row.pop_front();
             self.firsts[place] = row.front().map_or(NEVER, |(key, _)| *key);
             taken
         } else {
-            let taken = self.heap.pop().map(|Reverse(entry)| entry);
-            self.firsts[HEAP] = self.heap.peek().map_or(NEVER, |Reverse((key, _))| *key);
+            let (taken, next) = self.pop_from_heap();
+            self.firsts[HEAP] = next;
             taken
         };
         let lesser = |a: usize, b: usize| if self.firsts[b] < self.firsts[a] { b } else { a };
