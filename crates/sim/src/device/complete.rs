@@ -48,17 +48,20 @@ impl Device {
 
     /// All sets of a request are complete.
     pub(super) fn answer(&mut self, handle: RequestId) {
-        let now = self.now;
-        let waits = self.host.sends_answer(handle, now);
+        let waits = self.host.sends_answer(handle, self.now);
         self.link_carries(handle);
-        if waits {
-            return;
+        if !waits {
+            self.answered(handle);
         }
-        self.host.answered(handle, now);
+    }
+
+    /// The host has the answer of a request.
+    pub(super) fn answered(&mut self, handle: RequestId) {
+        self.host.answered(handle, self.now);
         if self.account.is_watched() {
             self.teller().tell_answered(handle);
         }
-        self.account.answered(&self.host[handle].answer(), now);
+        self.account.answered(&self.host[handle].answer(), self.now);
         self.release_if_over(handle);
     }
 

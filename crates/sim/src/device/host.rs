@@ -5,7 +5,6 @@ use crate::error::SimError;
 use crate::handle::RequestId;
 use crate::host::Timer;
 use flashyard_core::request::Request;
-use flashyard_core::units::DieId;
 
 impl Device {
     /// A request sets out for the device.
@@ -35,7 +34,7 @@ impl Device {
             match timer {
                 Timer::Enter(handle) | Timer::Served(handle) => self.enter_queue(handle),
                 Timer::Submitted(handle) => self.send(handle),
-                Timer::Answer(handle) => self.answer(handle),
+                Timer::Answer(handle) => self.answered(handle),
                 Timer::Buffer(set) => self.access_over(set),
                 Timer::Linked(set) => self.link_over(set),
                 Timer::Usable => self.write_buffer_mut().line_usable(),
@@ -45,10 +44,7 @@ impl Device {
                 Timer::Search(plane) => self.let_ftl(|ftl, lent| ftl.search_over(plane, lent)),
                 Timer::Sought(set) => self.open(set),
                 Timer::Suspendable(die) => self.waiting().suspendable(die),
-                Timer::Programs => {
-                    (0..self.settings.geometry.dies())
-                        .for_each(|die| self.waiting().stir(DieId::new(die)));
-                }
+                Timer::Programs => self.waiting().stir_all(),
                 Timer::Ahead => self.read_ahead(),
             }
             self.wake_due();

@@ -258,7 +258,7 @@ impl Lanes {
     pub(super) fn ticket(&self, lane: usize) -> Ticket {
         let number = self.streams[lane].issued;
         let lane = u32::try_from(lane).expect("streams are few");
-        Ticket { lane, number, link_ns: 0, answering: false }
+        Ticket { lane, number, link_ns: 0 }
     }
 
     /// The host issues a request of a stream, with its ticket.

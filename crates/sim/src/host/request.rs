@@ -16,8 +16,6 @@ pub(super) struct Ticket {
     pub(super) number: u64,
     /// Time on the way to the device, waiting for the link included.
     pub(super) link_ns: u64,
-    /// Whether its answer is on the way back.
-    pub(super) answering: bool,
 }
 
 /// A request that has arrived and whose work is not over.

@@ -221,14 +221,12 @@ impl Host {
 
     /// The same where so many sectors have yet to cross.
     pub(crate) fn sends_rest(&mut self, handle: RequestId, sectors: u32, now: Time) -> bool {
-        let request = &mut self.requests[handle];
-        if !self.link.exists() || request.ticket.answering {
+        if !self.link.exists() {
             return false;
         }
-        request.ticket.answering = true;
         let there = self.link.cross(true, sectors, now);
         self.link.answers(there);
-        request.parts.add(Part::Link, there.since(now).as_ns());
+        self.requests[handle].parts.add(Part::Link, there.since(now).as_ns());
         let later = there > now;
         if later {
             self.timers.set(there, Timer::Answer(handle));
