@@ -425,8 +425,6 @@ pub(crate) fn begin<M: Machine, S: Supply>(
     for lane in 0..count {
         pull(machine, &mut run.feeds[lane], supply, lane)?;
         run.open += usize::from(!run.feeds[lane].is_over());
-        // All are looked at in the first instant.
-        run.lanes.push(u32::try_from(lane).expect("fewer than 65,536 streams"));
     }
     machine.host_mut().set_exhausted(run.open == 0);
     Ok(run)

@@ -53,7 +53,7 @@ pub(super) struct Lanes {
     /// Whether something happened that may let a request be issued or fetched.
     stirred: bool,
     /// Streams that may issue again: a request of theirs was answered or fetched since the last
-    /// look.
+    /// look, or there was none.
     answered: Vec<u32>,
     /// Streams that a request may be fetched from, a bit each.
     fetchable: Vec<u64>,
@@ -127,7 +127,8 @@ impl Lanes {
         let plain = |lane: &Lane| lane.rate.is_none() && lane.gaps.is_none();
         self.direct =
             self.streams.len() == 1 && plain(&self.streams[0]) && self.die_limit.is_none();
-        self.answered.clear();
+        // All are looked at in the first instant.
+        self.answered = (0..).take(self.streams.len()).collect();
         self.fetchable = vec![0; self.streams.len().div_ceil(64)];
         self.turn = self.streams.len().saturating_sub(1);
         self.served = u64::MAX;
@@ -236,11 +237,11 @@ impl Lanes {
         self.stirred
     }
 
-    /// Adds the streams that have had an answer since the last look, which may let them issue, to
-    /// a list.
+    /// Makes an empty list that of the streams that have had an answer since the last look, which
+    /// may let them issue.
     #[inline]
     pub(super) fn take_answered(&mut self, lanes: &mut Vec<u32>) {
-        lanes.append(&mut self.answered);
+        *lanes = std::mem::replace(&mut self.answered, std::mem::take(lanes));
     }
 
     /// All that may be issued is issued now.

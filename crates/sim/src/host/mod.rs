@@ -287,8 +287,8 @@ impl Host {
         self.lanes.unstir();
     }
 
-    /// Adds the streams that have had an answer since the last look, which may let them issue, to
-    /// a list.
+    /// Makes an empty list that of the streams that have had an answer since the last look, which
+    /// may let them issue.
     #[inline]
     pub(crate) fn take_answered(&mut self, lanes: &mut Vec<u32>) {
         self.lanes.take_answered(lanes);
