@@ -6,9 +6,9 @@ use crate::sets::Place;
 use flashyard_core::units::DieId;
 
 impl Device {
-    /// A die is due: its array, its page register, or both.
+    /// A die may be due: its array, its page register, or both. Returns whether it is.
     #[inline]
-    pub(super) fn die_event(&mut self, die: DieId) {
+    pub(super) fn die_event(&mut self, die: DieId) -> bool {
         let [array, output] = self.flash.take_due(die, self.now);
         if array {
             self.array_done(die);
@@ -20,6 +20,7 @@ impl Device {
                 self.released(die);
             }
         }
+        array || output
     }
 
     /// The array of a die is done with its operation, or on its way from a suspended one.

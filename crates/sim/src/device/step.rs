@@ -32,9 +32,7 @@ impl Device {
         self.flash.list_due(now);
         while let Some(die) = self.flash.next_listed() {
             // An operation that takes no time is over at once.
-            while self.flash.is_due(die, now) {
-                self.die_event(die);
-            }
+            while self.die_event(die) {}
         }
         if self.host.next_timer() <= now {
             self.timers_go_off();

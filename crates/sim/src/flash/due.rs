@@ -52,7 +52,7 @@ struct Entry {
 pub(super) struct DueTimes {
     entries: Vec<Entry>,
     /// The first entry of each slot.
-    heads: Vec<u32>,
+    heads: Box<[u32; 64 * WORDS]>,
     /// A bit for each slot that has an entry, and for each word of these that is not 0.
     filled: [u64; WORDS],
     words: u64,
@@ -71,7 +71,7 @@ impl DueTimes {
         let entry = Entry { at: Time::MAX, before: LOOSE, behind: NONE };
         Self {
             entries: vec![entry; 2 * dies],
-            heads: vec![NONE; 64 * WORDS],
+            heads: Box::new([NONE; 64 * WORDS]),
             filled: [0; WORDS],
             words: 0,
             base: 0,
@@ -130,27 +130,17 @@ impl DueTimes {
         }
     }
 
-    /// Whether the array or the page register of a die is due at an instant.
-    #[inline]
-    pub(super) fn is_due(&self, die: DieId, now: Time) -> bool {
-        let first = 2 * die.index();
-        self.entries[first..first + 2].iter().any(|entry| entry.at == now)
-    }
-
     /// Whether the array and the page register of a die are due at an instant; neither is then any
     /// more.
     #[inline]
     pub(super) fn take(&mut self, die: DieId, now: Time) -> [bool; 2] {
-        let array = self.take_one(die, Place::Array, now);
-        [array, self.take_one(die, Place::Output, now)]
-    }
-
-    /// The same of one of the two.
-    #[inline]
-    fn take_one(&mut self, die: DieId, place: Place, now: Time) -> bool {
-        let due = self.entries[entry_of(die, place) as usize].at == now;
-        if due {
-            self.set(die, place, Time::MAX);
+        let first = 2 * die.index();
+        let entries = &self.entries[first..first + 2];
+        let due = [entries[0].at == now, entries[1].at == now];
+        for (place, due) in [Place::Array, Place::Output].into_iter().zip(due) {
+            if due {
+                self.set(die, place, Time::MAX);
+            }
         }
         due
     }
@@ -159,10 +149,10 @@ impl DueTimes {
     /// last. The list is empty before. They are due until [`Self::take`] is called.
     #[inline]
     pub(super) fn list(&mut self, now: Time, list: &mut Vec<DieId>) {
-        self.go_on(now);
         if self.next() != now || now == Time::MAX {
             return;
         }
+        self.go_on(now);
         self.known = false;
         let slot = ring_place(number(now));
         let mut next = std::mem::replace(&mut self.heads[slot], NONE);
@@ -214,8 +204,14 @@ impl DueTimes {
     #[inline(never)]
     fn come_nearer(&mut self) {
         let (at, entry) = self.later.first();
-        self.later.set(entry, Time::MAX);
+        self.set_later(entry, Time::MAX);
         self.insert(entry, at);
+    }
+
+    /// One that is not in the ring is due at `time`.
+    #[inline(never)]
+    fn set_later(&mut self, number: u32, time: Time) {
+        self.later.set(number, time);
     }
 
     /// One that was due never is due at `time`.
@@ -223,7 +219,7 @@ impl DueTimes {
     fn insert(&mut self, number: u32, time: Time) {
         self.next = self.next.min(time);
         if self.is_later(time) {
-            return self.later.set(number, time);
+            return self.set_later(number, time);
         }
         let slot = ring_place(self::number(time));
         let behind = std::mem::replace(&mut self.heads[slot], number);
@@ -242,7 +238,7 @@ impl DueTimes {
     fn remove(&mut self, number: u32, time: Time) {
         self.known &= self.next < time;
         if self.is_later(time) {
-            return self.later.set(number, Time::MAX);
+            return self.set_later(number, Time::MAX);
         }
         let entry = &mut self.entries[number as usize];
         let Entry { before, behind, .. } = *entry;
@@ -357,9 +353,8 @@ mod tests {
                 assert_eq!(list, wanted);
                 listed += list.len();
                 for die in list {
-                    assert!(due.is_due(die, now));
                     assert_eq!(due.take(die, now), times[die.index()].map(|time| time == now));
-                    assert!(!due.is_due(die, now));
+                    assert_eq!(due.take(die, now), [false; 2]);
                     for time in &mut times[die.index()] {
                         *time = if *time == now { Time::MAX } else { *time };
                     }

@@ -452,12 +452,6 @@ impl Flash {
         self.due.pop()
     }
 
-    /// Whether a die is due.
-    #[inline]
-    pub(crate) fn is_due(&self, die: DieId, now: Time) -> bool {
-        self.die_events.is_due(die, now)
-    }
-
     /// Whether the array and the register of a die are due; neither is then any more.
     #[inline]
     pub(crate) fn take_due(&mut self, die: DieId, now: Time) -> [bool; 2] {
