@@ -71,11 +71,14 @@ impl Die {
             false => None,
             true => Some(operation.collects().place().unwrap_or(operation.op() as usize)),
         };
-        if let Some(doing) = self.doing {
-            self.busy[usize::from(doing)] += now.since(self.since).as_ns();
+        let doing = label.map(|label| label.to_le_bytes()[0]);
+        if doing == self.doing {
+            return;
         }
-        self.doing = label.map(|label| label.to_le_bytes()[0]);
-        self.since = now;
+        if let Some(before) = self.doing {
+            self.busy[usize::from(before)] += now.since(self.since).as_ns();
+        }
+        (self.doing, self.since) = (doing, now);
     }
 
     /// The running totals of what it does, as of now.

@@ -534,7 +534,8 @@ impl Flash {
 
     /// Plans the phases of the operation that a die has taken: `array` is its typical time in the
     /// array, `data_ns` that of its data on the channel. Returns its time on the channel.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub(crate) fn plan(&mut self, die: DieId, array: Span, data_ns: u64, now: Time) -> u64 {
         self.draw_array(die, array);
         let operation = &mut self.dies[die.index()].array;
@@ -622,7 +623,8 @@ impl Flash {
     }
 
     /// What a die is doing may have changed.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     fn relabel(&mut self, die: DieId, now: Time) {
         let waits = self.budget.is_some() && self.waits_for_power(die);
         self.dies[die.index()].relabel(now, waits);
