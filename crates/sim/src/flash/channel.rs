@@ -100,13 +100,13 @@ impl Flash {
         }
     }
 
-    /// A phase waits for a channel: the channel chooses when it has carried what it carries. The
-    /// end of data from a page register is an event of that die anyway.
+    /// Where phases wait for a channel, it chooses when it has carried what it carries. The end of
+    /// data from a page register is an event of that die anyway.
     fn await_channel(&mut self, index: usize) {
         let channel = &self.channels[index];
-        if !channel.carries_output {
-            self.channel_events.set(ChannelId::from_index(index).get(), channel.free);
-        }
+        let chooses = channel.has_waiters() && !channel.carries_output;
+        let at = if chooses { channel.free } else { Time::MAX };
+        self.channel_events.set(ChannelId::from_index(index).get(), at);
     }
 
     /// The data of a die have left its page register: its channel chooses at the end of the
@@ -126,7 +126,6 @@ impl Flash {
     pub(crate) fn channels_choose(&mut self, now: Time) {
         while self.channel_events.next_due() == now {
             let number = self.channel_events.first().1;
-            self.channel_events.set(number, Time::MAX);
             self.choose(ChannelId::new(number), now);
         }
         while let Some(channel) = self.choosing.pop() {
@@ -138,6 +137,7 @@ impl Flash {
     /// next phase is chosen with it.
     fn choose(&mut self, channel: ChannelId, now: Time) {
         if self.bus.is_some() {
+            self.channel_events.set(channel.get(), Time::MAX);
             return self.carry_requests(channel, now);
         }
         let index = channel.index();
@@ -155,9 +155,7 @@ impl Flash {
             }
             at = self.channels[index].free;
         }
-        if self.channels[index].has_waiters() {
-            self.await_channel(index);
-        }
+        self.await_channel(index);
     }
 
     /// A phase begins at an instant.
