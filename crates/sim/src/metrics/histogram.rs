@@ -49,7 +49,8 @@ impl Histogram {
     pub fn record(&mut self, ns: u64, parts: &Parts) {
         let bucket = bucket_of(ns);
         self.counts[bucket] += 1;
-        if let Some(sums) = self.parts.get_mut(bucket * PARTS..(bucket + 1) * PARTS) {
+        let sums = self.parts.get_mut(bucket * PARTS..);
+        if let Some(sums) = sums.and_then(|sums| sums.first_chunk_mut::<PARTS>()) {
             for (sum, part) in sums.iter_mut().zip(&parts.0) {
                 *sum += part;
             }
