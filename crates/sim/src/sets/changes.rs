@@ -95,9 +95,12 @@ impl Sets {
     pub(crate) fn queued_read(&self, lpn: Lpn, die: DieId) -> Option<SetId> {
         let mut next = self.read_index[self.bucket_of(lpn)];
         while let Some(set) = next {
-            let (state, waits) = (&self[set], self[set].mode() == Mode::Queued);
-            let reads = matches!(self.stage(set), Stage::Read | Stage::AheadRead);
-            if state.lpn == lpn && waits && reads && self.die(set) == die {
+            let state = &self[set];
+            if state.lpn == lpn
+                && state.mode() == Mode::Queued
+                && matches!(state.current, Stage::Read | Stage::AheadRead)
+                && self.die(set) == die
+            {
                 return next;
             }
             next = state.links.next_of_bucket;

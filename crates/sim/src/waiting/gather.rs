@@ -166,7 +166,10 @@ impl Waiting<'_> {
         let (units, die) = (self.settings.geometry.units_per_page, self.sets.die(head));
         let place = ppn.map_or(self.sets[head].lpn().get(), Ppn::get);
         let first = place / units * units;
-        for other in (first..first + units).filter(|other| *other != place) {
+        for other in first..first + units {
+            if other == place {
+                continue;
+            }
             let (lpn, unit) = if ppn.is_some() {
                 let unit = Ppn::new(other);
                 let Some(Owner::Data(lpn)) = self.ftl.map().owner(unit) else { continue };
