@@ -96,26 +96,32 @@ impl Device {
             };
             if self.admits_reads && self.admit_plain(handle) {
                 self.host.end_translation();
-                continue;
-            }
-            if !self.may_start(handle) {
-                return;
-            }
-            if self.host[handle].pages() == 0 {
-                if self.has_zones && !self.may_act_on_zone(handle) {
-                    return;
-                }
-                self.host.end_translation();
-                self.start_without_pages(handle);
-                continue;
-            }
-            let translated = self.translate(handle);
-            if self.host[handle].is_translated() {
-                self.host.end_translation();
-            } else if translated == 0 {
+            } else if !self.admit_request(handle) {
                 return;
             }
         }
+    }
+
+    /// Translates a request that is not plain as far as that goes. Returns whether it goes on.
+    #[inline(never)]
+    fn admit_request(&mut self, handle: RequestId) -> bool {
+        if !self.may_start(handle) {
+            return false;
+        }
+        if self.host[handle].pages() == 0 {
+            let acts = !self.has_zones || self.may_act_on_zone(handle);
+            if acts {
+                self.host.end_translation();
+                self.start_without_pages(handle);
+            }
+            return acts;
+        }
+        let translated = self.translate(handle);
+        let ends = self.host[handle].is_translated();
+        if ends {
+            self.host.end_translation();
+        }
+        ends || translated > 0
     }
 
     /// Translates the pages of a read, gives them slots and lets their commands wait for dies, as
@@ -128,13 +134,12 @@ impl Device {
 
     #[inline]
     fn admit_plain_page(&mut self, handle: RequestId, page: u32) -> bool {
-        let buffered = self.buffer.is_some();
-        if let Some(buffer) = &self.buffer
-            && buffer.lines().find(self.host[handle].lpn_of(page)).is_some()
-        {
+        let lines = self.buffer.as_ref().map(|buffer| buffer.lines());
+        if lines.is_some_and(|lines| lines.find(self.host[handle].lpn_of(page)).is_some()) {
             return false;
         }
         self.make_room();
+        let buffered = self.buffer.is_some();
         self.waiting().admit_read(handle, page, buffered)
     }
 
@@ -178,7 +183,8 @@ impl Device {
     }
 
     /// A request that has left the queue is started, all of it.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "once a request; a call costs as much")]
+    #[inline(always)]
     fn start_request(&mut self, handle: RequestId) -> Picked {
         if self.has_zones {
             self.translation().start_in_zone(handle);

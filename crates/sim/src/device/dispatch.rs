@@ -107,11 +107,7 @@ impl Device {
     fn dispatch_in_order(&mut self, dies: u32) {
         let scopes = self.settings.geometry.dies() / dies;
         loop {
-            let mut stirred = false;
-            while self.queues.take_stirred().is_some() {
-                stirred = true;
-            }
-            if !stirred {
+            if std::iter::from_fn(|| self.queues.take_stirred()).count() == 0 {
                 return;
             }
             for scope in 0..scopes {
