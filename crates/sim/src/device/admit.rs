@@ -132,7 +132,6 @@ impl Device {
             && (0..self.host[handle].pages()).all(|page| self.admit_plain_page(handle, page))
     }
 
-    #[inline]
     fn admit_plain_page(&mut self, handle: RequestId, page: u32) -> bool {
         let lines = self.buffer.as_ref().map(|buffer| buffer.lines());
         if lines.is_some_and(|lines| lines.find(self.host[handle].lpn_of(page)).is_some()) {
@@ -156,6 +155,7 @@ impl Device {
     }
 
     /// The same where the host policy has to be asked.
+    #[inline(never)]
     fn pick_by_view(&mut self) -> Picked {
         if self.host.policy().by_pages() {
             self.translation().follow_buffer();

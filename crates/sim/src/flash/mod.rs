@@ -385,7 +385,8 @@ impl Flash {
     }
 
     /// Gives the operation that a die has taken its time in the array, of which `typical` is known.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     fn draw_array(&mut self, die: DieId, typical: Span) {
         let operation = &mut self.dies[die.index()].array;
         let array = match &mut self.slc {

@@ -36,7 +36,9 @@ impl Waiting<'_> {
             return false;
         }
         if self.settings.geometry.joined > 1 && stage.op() == Op::Read {
-            self.lend().gather_joined(own, die, ppn, last);
+            if let Some(ppn) = ppn {
+                self.lend().gather_joined(own, die, ppn, last);
+            }
             return false;
         }
         true
@@ -71,9 +73,9 @@ impl Waiting<'_> {
     }
 
     /// Lets reads of other joined planes ride along: of each the first that fits of the oldest.
-    fn gather_joined(&mut self, own: PlaneId, die: DieId, ppn: Option<Ppn>, last: &mut SetId) {
+    fn gather_joined(&mut self, own: PlaneId, die: DieId, ppn: Ppn, last: &mut SetId) {
         let geometry = self.settings.geometry;
-        let Some((first, page)) = ppn.map(|ppn| geometry.joined_page(ppn)) else { return };
+        let (first, page) = geometry.joined_page(ppn);
         let stage = self.sets.stage(*last);
         let any = self.settings.keys.nand.multi_plane == MultiPlane::Any;
         let mut taken = 1_u64 << first;
@@ -89,7 +91,7 @@ impl Waiting<'_> {
             if taken >> plane & 1 == 1 || self.ftl.is_held_back(set, self.sets) || !has_power {
                 continue;
             }
-            if self.flash.has_slc() && !self.has_cells_of(set, ppn) {
+            if self.flash.has_slc() && !self.has_cells_of(set, Some(ppn)) {
                 continue;
             }
             let Bound::Page(page) = self.bind_read(set, die) else { continue };
