@@ -28,7 +28,7 @@ const HELD: [(&str, usize); 13] = [
     ("lines", 2451),
     ("doors of account", 28),
     ("doors of buffer", 10),
-    ("doors of flash", 40),
+    ("doors of flash", 39),
     ("doors of ftl", 43),
     ("doors of host", 52),
     ("doors of ledger", 29),

@@ -16,12 +16,8 @@ impl Device {
             while let Some(die) = self.queues.take_stirred() {
                 self.dispatch(die);
             }
-            if !self.flash.limits_power() {
-                break;
-            }
             // A die that is served may stir others even where it finds too little power itself.
-            let left = self.serve_line();
-            if !left && !self.queues.has_stirred() {
+            if !self.flash.limits_power() || (!self.serve_line() && !self.queues.has_stirred()) {
                 break;
             }
         }

@@ -5,6 +5,7 @@ use crate::error::SimError;
 use crate::handle::RequestId;
 use crate::host::Timer;
 use flashyard_core::request::Request;
+use flashyard_core::units::DieId;
 
 impl Device {
     /// A request sets out for the device.
@@ -44,7 +45,10 @@ impl Device {
                 Timer::Search(plane) => self.let_ftl(|ftl, lent| ftl.search_over(plane, lent)),
                 Timer::Sought(set) => self.open(set),
                 Timer::Suspendable(die) => self.waiting().suspendable(die),
-                Timer::Programs => self.waiting().stir_all(),
+                Timer::Programs => {
+                    (0..self.settings.geometry.dies())
+                        .for_each(|die| self.waiting().stir(DieId::new(die)));
+                }
                 Timer::Ahead => self.read_ahead(),
             }
             self.wake_due();

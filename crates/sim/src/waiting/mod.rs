@@ -265,11 +265,6 @@ impl Waiting<'_> {
         }
     }
 
-    /// The same of all dies.
-    pub(crate) fn stir_all(&mut self) {
-        (0..self.settings.geometry.dies()).for_each(|die| self.stir(DieId::new(die)));
-    }
-
     /// Whether a die may turn to another command; where bus requests are sent, the loop decides.
     #[inline]
     fn may_turn(&self, die: DieId) -> bool {
