@@ -188,8 +188,9 @@ impl Settings {
         footprint.add("translation layers", of_device + of_layers, true, FEWER_UNITS);
     }
 
-    /// What a log of the map remembers. What a device that can be cut remembers: of each physical unit its owner and version, when
-    /// each block was programmed last, and the newest trim of each logical unit.
+    /// What a log of the map remembers. What a device that can be cut remembers: of each physical
+    /// unit its owner and version, when each block was programmed last, and the newest trim of each
+    /// logical unit.
     fn add_power(&self, footprint: &mut Footprint) {
         footprint.add("log of the map", map_log::bytes(self), true, FEWER_UNITS);
         if self.keys.power.is_on() {

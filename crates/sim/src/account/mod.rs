@@ -100,9 +100,9 @@ impl Config {
         }
     }
 
-    /// The purposes that reports show: that of folding only where there is an SLC cache, those of
-    /// the journal only where one may be written, that of recovery only where the device can be cut,
-    /// that of reading ahead where it does.
+    /// The purposes that reports show: that of folding only where there is an SLC cache, that of
+    /// the journal where one may be written, that of recovery where the device can be cut, that of
+    /// reading ahead where it does.
     fn purposes(&self) -> impl Iterator<Item = Purpose> {
         let Self { slc, power, journals, reads_ahead, .. } = *self;
         Purpose::ALL.into_iter().filter(move |purpose| match purpose {

@@ -153,9 +153,9 @@ keys! {
             source: "Lee et al., IEEE Access 2021, is silent; its device behaves as one written before",
             flip: "zero", with: &[],
         },
-        /// Bytes of a piece of the map in memory that are written to flash when it has changed. What
-        /// is written gathers until a program is full of it, and a piece that changes again until
-        /// then is written once. 0: the map in memory is never written.
+        /// Bytes of a piece of the map in memory that are written to flash when it has changed.
+        /// What is written gathers until a program is full of it, and a piece that changes again
+        /// until then is written once. 0: the map in memory is never written.
         log_bytes: u64 = 0 => {
             kind: Kind::count("bytes", 0, 65_536),
             source: "assumed: never; capacitors save it",

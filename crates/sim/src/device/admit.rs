@@ -133,8 +133,9 @@ impl Device {
     }
 
     fn admit_plain_page(&mut self, handle: RequestId, page: u32) -> bool {
-        let lines = self.buffer.as_ref().map(|buffer| buffer.lines());
-        if lines.is_some_and(|lines| lines.find(self.host[handle].lpn_of(page)).is_some()) {
+        if let Some(buffer) = &self.buffer
+            && buffer.lines().find(self.host[handle].lpn_of(page)).is_some()
+        {
             return false;
         }
         self.make_room();

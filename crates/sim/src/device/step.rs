@@ -1,9 +1,9 @@
 //! One instant of the event loop, of phases and of work between them.
 //!
 //! Order at one instant: completions by ascending die, then timers, then all arrivals by ascending
-//! stream, then one round of admission, then timers that admission has set for this instant (reading
-//! ahead begins), then idle dies take commands in ascending order, then channels that have become
-//! free choose, then dies whose channel asks for a command take one.
+//! stream, then one round of admission, then timers that admission has set for this instant
+//! (reading ahead begins), then idle dies take commands in ascending order, then channels that have
+//! become free choose, then dies whose channel asks for a command take one.
 
 use super::{Device, SimError};
 use crate::ftl::Scheme;

@@ -1,9 +1,10 @@
 //! The log of a map in memory: pieces of it that have changed are written to flash, beside data.
 //!
 //! A piece has the entries of `map.log_entries` units in a row. A change of one of them puts the
-//! piece into the log, where the log has no copy of it yet that is not written. Once copies fill
+//! piece into the log, unless the log has a copy of it that is not written yet. Once copies fill
 //! what a program of a plane writes (of all its planes where they are joined), a program writes
-//! them; programs go to the planes in turn. To garbage collection the log is garbage from the start.
+//! them; programs go to the planes in turn. To garbage collection the log is garbage from the
+//! start.
 //!
 //! Writes of units in a row thus cost next to nothing, and those at random places `log_bytes` each.
 
@@ -75,7 +76,8 @@ impl MapLog {
 
 /// Pieces of the map of a device.
 fn pieces(settings: &Settings) -> usize {
-    u64::from(settings.exported_units).div_ceil(settings.keys.map.log_entries) as usize
+    let entries = u32::try_from(settings.keys.map.log_entries).expect("the key's range fits");
+    settings.exported_units.div_ceil(entries) as usize
 }
 
 /// Bytes that the log takes in the simulator's memory.
