@@ -148,6 +148,11 @@ impl Cell {
             .ok_or_else(|| wrong(&format!("{}: {column}: \"{entry}\" is not a number", self.place)))
     }
 
+    /// Bytes of a request: 4 KiB where no column says it.
+    pub(super) fn bytes(&self) -> Result<f64> {
+        Ok(self.number("block_bytes")?.unwrap_or(4_096.0))
+    }
+
     /// Whether it writes into zones, which the device must have.
     pub fn needs_zones(&self) -> bool {
         self.get("pattern").is_some_and(|pattern| OF_ZONES.contains(&pattern))

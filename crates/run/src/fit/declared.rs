@@ -4,7 +4,7 @@ use super::cells::{Cell, Class, What};
 use crate::plan::Plan;
 use anyhow::Result;
 use flashyard_core::key::Value;
-use flashyard_sim::config::{MapStore, Sections};
+use flashyard_sim::config::{Sections, Settings};
 use std::f64::consts::LN_2;
 
 /// Which cells may tell something about a key.
@@ -26,7 +26,7 @@ pub(super) enum Told {
     InOrder,
     /// Cells with writes.
     Writes,
-    /// Cells with writes at random places, where the device has a page map in memory.
+    /// Cells with writes at random places, where the device can log its map.
     Scattered,
     /// Cells with writes, where the device has a write buffer.
     Buffered,
@@ -177,11 +177,9 @@ pub(super) fn is_told(told: Told, cells: &[Cell], device: &Plan) -> Result<bool>
         Told::Writes => has(Class::Write),
         Told::Scattered => {
             let at_random = |cell: &Cell| cell.get("pattern") == Some("randwrite");
-            let keys = &device.sections.device;
-            cells.iter().any(at_random)
-                && keys.is_page_map()
-                && keys.map.store == MapStore::Resident
-                && !keys.power.is_on()
+            let mut logs = device.sections.device.clone();
+            logs.map.log_bytes = 16;
+            cells.iter().any(at_random) && Settings::new(logs).is_ok()
         }
         Told::Buffered => has(Class::Write) && number("buffer.bytes") > 0,
         Told::Paced => {

@@ -435,9 +435,8 @@ fn warm_up(cell: &Cell, requests: u64) -> Result<u64> {
 
 /// Bytes of a request of a cell.
 fn bytes_of(cell: &Cell) -> Result<u64> {
-    let bytes = cell.number("block_bytes")?.unwrap_or(4_096.0);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
-    Ok(bytes.clamp(1.0, 1e9) as u64)
+    Ok(cell.bytes()?.clamp(1.0, 1e9) as u64)
 }
 
 /// Whether something writes in a cell.

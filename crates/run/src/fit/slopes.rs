@@ -58,8 +58,8 @@ pub fn slopes(
     let free: Vec<usize> =
         (0..at.len()).filter(|&place| !keys.parameters[place].is_discrete()).collect();
     let here = model.figures(cells, &keys.settings(at))?;
-    let all: Vec<_> = pairs(cells, &here).collect();
-    let mut slopes = DMatrix::<f64>::zeros(all.len(), free.len());
+    let left = left(cells, &here);
+    let mut slopes = DMatrix::<f64>::zeros(left.len(), free.len());
     for (column, &place) in free.iter().enumerate() {
         let (mut low, high) = (moved(keys, at, place, -STEP), moved(keys, at, place, STEP));
         if moves == Moves::One && high != *at {
@@ -82,7 +82,7 @@ pub fn slopes(
             }
         }
     }
-    Ok(Slopes { free, of: slopes, left: left(cells, &here) })
+    Ok(Slopes { free, of: slopes, left })
 }
 
 /// Whether a figure of this weight and value has a slope.

@@ -112,7 +112,7 @@ impl Starts<'_> {
             let latency = cell.value(class, What::P50).or_else(|| cell.value(class, What::Mean));
             let Some((us, depth)) = latency.zip(cell.number("queue_depth")?) else { continue };
             let depth = depth * cell.zones()? as f64;
-            let bytes = cell.number("block_bytes")?.unwrap_or(4_096.0);
+            let bytes = cell.bytes()?;
             match all.iter_mut().find(|(known, ..)| known.total_cmp(&bytes).is_eq()) {
                 Some(known) if depth < known.2 => *known = (bytes, us * 1e3, depth),
                 Some(_) => {}
@@ -202,7 +202,7 @@ impl Starts<'_> {
     fn most_bytes(&self, class: Class) -> Result<Option<f64>> {
         let mut most: Option<f64> = None;
         for cell in self.cells {
-            let bytes = cell.number("block_bytes")?.unwrap_or(4_096.0);
+            let bytes = cell.bytes()?;
             let rate = cell.value(class, What::PerSecond).map(|rate| rate * bytes);
             most = most.into_iter().chain(rate).max_by(f64::total_cmp);
         }
@@ -212,12 +212,12 @@ impl Starts<'_> {
     /// Time of a byte on the link: that of the device, unless cells show more bytes a second or
     /// the link is to be what limits them.
     fn link_ps(&self, is_bound: bool) -> Result<Option<f64>> {
-        let rates = [self.most_bytes(Class::Read)?, self.most_bytes(Class::Write)?];
-        let most = rates.into_iter().flatten().max_by(f64::total_cmp);
-        let own = self.number("interface.link_ps_per_byte");
         if let Some(bursts) = self.bursts()? {
             return Ok(Some(bursts.link_ps));
         }
+        let rates = [self.most_bytes(Class::Read)?, self.most_bytes(Class::Write)?];
+        let most = rates.into_iter().flatten().max_by(f64::total_cmp);
+        let own = self.number("interface.link_ps_per_byte");
         Ok(most.map(|bytes| 1e12 / bytes).map(|ps| if is_bound { ps } else { ps.min(own) }))
     }
 
@@ -225,45 +225,50 @@ impl Starts<'_> {
     /// median, in the shortest queue of several. Most of them wait for the link alone. The dies
     /// write B bytes in the time that the link takes for them and the wait of those that wait.
     fn bursts(&self) -> Result<Option<Bursts>> {
+        if !self.assumed.in_bursts {
+            return Ok(None);
+        }
         let mut best: Option<(f64, f64, f64, f64)> = None;
-        for cell in self.cells.iter().filter(|_| self.assumed.in_bursts) {
+        for cell in self.cells {
             let [mean, p50, p99] = [What::Mean, What::P50, What::P99]
                 .map(|what| cell.value(Class::Write, what).unwrap_or(f64::NAN));
             let depth = cell.number("queue_depth")?.unwrap_or(0.0) * cell.zones()? as f64;
-            let bytes = cell.number("block_bytes")?.unwrap_or(4_096.0);
+            let bytes = cell.bytes()?;
             let is_first = best.is_none_or(|(other, of, ..)| (bytes, -depth) > (other, -of));
             if depth > 1.0 && mean > 1.2 * p50 && is_first {
                 best = Some((bytes, depth, p50, p99 - p50));
             }
         }
-        let of = |(bytes, depth, p50, wait): (f64, f64, f64, f64)| -> Option<Bursts> {
-            let link_ps = p50 * 1e6 / (depth * bytes);
-            let dies_ps = 1e12 / self.most_bytes(Class::Write).ok()??;
-            let release_bytes = wait * 1e6 / (dies_ps - link_ps);
-            (dies_ps > link_ps && release_bytes > 0.0).then_some(Bursts { link_ps, release_bytes })
+        let Some(((bytes, depth, p50, wait), most)) = best.zip(self.most_bytes(Class::Write)?)
+        else {
+            return Ok(None);
         };
-        Ok(best.and_then(of))
+        let (link_ps, dies_ps) = (p50 * 1e6 / (depth * bytes), 1e12 / most);
+        let release_bytes = wait * 1e6 / (dies_ps - link_ps);
+        let is_slower = dies_ps > link_ps && release_bytes > 0.0;
+        Ok(is_slower.then_some(Bursts { link_ps, release_bytes }))
     }
 
     /// Bytes that are written beside a random write: what makes those of the fewest bytes slower
     /// than writes in order of as many.
     fn log_bytes(&self) -> Result<Option<f64>> {
-        let most = |pattern: &str, bytes: f64| {
-            let of = self.cells.iter().filter(|cell| {
-                cell.get("pattern") == Some(pattern)
-                    && cell.number("block_bytes").is_ok_and(|own| own == Some(bytes))
-            });
-            let rates = of.filter_map(|cell| cell.value(Class::Write, What::PerSecond));
-            rates.max_by(f64::total_cmp)
-        };
+        let of =
+            |pattern| self.cells.iter().filter(move |cell| cell.get("pattern") == Some(pattern));
         let mut least = f64::INFINITY;
-        for cell in self.cells.iter().filter(|cell| cell.get("pattern") == Some("randwrite")) {
-            least = least.min(cell.number("block_bytes")?.unwrap_or(least));
+        for cell in of("randwrite") {
+            least = least.min(cell.bytes()?);
         }
-        let rates = most("write", least).zip(most("randwrite", least));
-        Ok(rates
-            .map(|(in_order, random)| least * (in_order / random - 1.0))
-            .filter(|more| *more > 0.0))
+        let most = |pattern| {
+            let is_least =
+                |cell: &&Cell| cell.bytes().is_ok_and(|bytes| bytes.total_cmp(&least).is_eq());
+            let rates = of(pattern).filter(is_least);
+            rates
+                .filter_map(|cell| cell.value(Class::Write, What::PerSecond))
+                .max_by(f64::total_cmp)
+        };
+        let rates = most("write").zip(most("randwrite"));
+        let more = rates.map(|(in_order, random)| least * (in_order / random - 1.0));
+        Ok(more.filter(|more| *more > 0.0))
     }
 
     /// Time of a program: what the dies take for the most bytes a second that were written, or less

@@ -100,6 +100,10 @@ choice! {
     }
 }
 
+/// What a key of reading ahead needs to change anything.
+const READS_AHEAD: &[&str] =
+    &["map.store=resident", "buffer.bytes=262144", "buffer.read_ahead_kib=64"];
+
 keys! {
     /// Keys of `[buffer]`.
     pub struct BufferKeys {
@@ -244,27 +248,21 @@ keys! {
         read_ahead_low_percent: Ppm = Ppm::from_percent(90) => {
             kind: Kind::percent(0, 1_000_000),
             source: "fitted: WD ZN540, whose reads in order at depth 1 have a p99 near the mean",
-            flip: "0", with: &[
-                "map.store=resident", "buffer.bytes=262144", "buffer.read_ahead_kib=64",
-            ],
+            flip: "0", with: READS_AHEAD,
         },
         /// With `read_ahead_kib`: how many runs the device follows at once. A new one takes the
         /// place of the one that was read longest ago. A read that continues none is a new run.
         read_ahead_runs: u64 = 32 => {
             kind: Kind::count("runs", 1, 65_536),
             source: "assumed; US 11,294,595: a number of streams that is limited",
-            flip: "1", with: &[
-                "map.store=resident", "buffer.bytes=262144", "buffer.read_ahead_kib=64",
-            ],
+            flip: "1", with: READS_AHEAD,
         },
         /// With `read_ahead_kib`: while more runs than this have had one of the last 64 reads, the
         /// device reads ahead of none. 0: it reads ahead of all runs that it follows.
         read_ahead_at_once: u64 = 0 => {
             kind: Kind::count("runs", 0, 64),
             source: "assumed: no limit",
-            flip: "1", with: &[
-                "map.store=resident", "buffer.bytes=262144", "buffer.read_ahead_kib=64",
-            ],
+            flip: "1", with: READS_AHEAD,
         },
         /// With `read_ahead_at_once`: of runs that are too many, the device still reads the rest of
         /// the block of so many KiB in which a read ends; such blocks follow one another from the
@@ -282,9 +280,7 @@ keys! {
         read_ahead_after: u64 = 2 => {
             kind: Kind::count("reads", 1, 65_536),
             source: "SimpleSSD: after a read that continues the one before it",
-            flip: "1", with: &[
-                "map.store=resident", "buffer.bytes=262144", "buffer.read_ahead_kib=64",
-            ],
+            flip: "1", with: READS_AHEAD,
         },
         /// Which lines are flushed first, and which clean lines are replaced first.
         replacement: Replacement = Replacement::Lru => {

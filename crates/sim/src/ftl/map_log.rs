@@ -31,11 +31,10 @@ pub(super) struct MapLog {
 impl MapLog {
     /// That of a device, if it has one.
     pub(super) fn new(settings: &Settings) -> Option<Self> {
-        let (map, geometry) = (&settings.keys.map, &settings.geometry);
-        let entries = u32::try_from(map.log_entries).expect("the key's range fits 32 bits");
-        (map.log_bytes > 0).then(|| Self {
-            bytes: map.log_bytes,
-            entries,
+        let (bytes, geometry) = (settings.keys.map.log_bytes, &settings.geometry);
+        (bytes > 0).then(|| Self {
+            bytes,
+            entries: entries(settings),
             program_bytes: u64::from(geometry.program_units()) * u64::from(geometry.unit_bytes()),
             number: 1,
             filled: 0,
@@ -74,10 +73,14 @@ impl MapLog {
     }
 }
 
+/// Entries of a piece.
+fn entries(settings: &Settings) -> u32 {
+    u32::try_from(settings.keys.map.log_entries).expect("the key's range fits 32 bits")
+}
+
 /// Pieces of the map of a device.
 fn pieces(settings: &Settings) -> usize {
-    let entries = u32::try_from(settings.keys.map.log_entries).expect("the key's range fits");
-    settings.exported_units.div_ceil(entries) as usize
+    settings.exported_units.div_ceil(entries(settings)) as usize
 }
 
 /// Bytes that the log takes in the simulator's memory.
