@@ -24,7 +24,7 @@ const TESTS: &str = "test --workspace --tests --benches";
 /// thousand; given back and fetched anew, their pages take a sixth of the time in the kernel alone.
 /// Other allocators know no such variables.
 const KEPT: [(&str, &str); 2] =
-    [("MALLOC_TRIM_THRESHOLD_", "268435456"), ("MALLOC_MMAP_THRESHOLD_", "268435456")];
+    [("MALLOC_TRIM_THRESHOLD_", "268435456"), ("MALLOC_MMAP_THRESHOLD_", "4194304")];
 
 /// The command, and the libraries below it, without all that features add: of the programs of the
 /// workspace alone, since the package of Python needs the features and what a program uses is
