@@ -24,9 +24,6 @@ impl Device {
             return self.release_charge(charge);
         };
         if self.host[handle].pages() > 0 {
-            if self.sets.forgets(set) {
-                self.commit_trim(set);
-            }
             self.sets.end_access(set);
             self.host.access_ends();
         } else {
@@ -37,7 +34,12 @@ impl Device {
         }
     }
 
-    fn commit_trim(&mut self, set: SetId) {
+    /// Every command of a set is over: one that trims forgets its unit, before those go on that
+    /// waited for it.
+    pub(super) fn forget_unit(&mut self, set: SetId) {
+        if !self.sets.forgets(set) {
+            return;
+        }
         if self.account.is_watched() {
             self.teller().trimmed(set);
         }

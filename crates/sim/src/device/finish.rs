@@ -76,7 +76,9 @@ impl Device {
         let mut woken = std::mem::take(&mut self.work.woken);
         self.sets.complete_stage(set, |other| woken.push(other));
         let over = self.sets.is_over(set);
-        if !over {
+        if over {
+            self.forget_unit(set);
+        } else {
             if self.sets.stage(set) == Stage::Barrier {
                 // It may be over, and forgotten, before those that waited are woken.
                 for &other in &woken {

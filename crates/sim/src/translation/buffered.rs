@@ -41,19 +41,38 @@ impl Translation<'_> {
         if op == RequestOp::Read {
             return self.plan_buffered_read(plan, handle, lpn);
         }
-        if self.ftl.has_cache()
+        let request = *self.host[handle].request();
+        let trimmed = self.is_being_trimmed(lpn);
+        if (self.ftl.has_cache() || trimmed)
             && let Some(write) = latest_unput(self.sets, lpn)
         {
-            // It may have map commands to do first.
+            // It may have map commands to do first, or a trim to wait for.
             plan.wait(write, self.sets.stage_index(write, Stage::Buffer), EdgeKind::Order);
+        } else if trimmed && self.settings.is_partial(&request, lpn) {
+            self.plan_put_behind_trim(plan, lpn);
         }
         plan.push(Stage::Buffer, self.ftl.plane_of_lpn(lpn));
-        let request = *self.host[handle].request();
         if self.settings.is_durable(request.flags) {
             self.plan_write(plan, handle, lpn);
         } else if self.settings.keys.ftl.partial_write == PartialWrite::Bitmap {
             let covered = self.settings.covered(&request, lpn);
             self.ftl.cover(lpn, covered);
+        }
+    }
+
+    /// Whether a trim of a unit is under way on a device that keeps the rest of a unit.
+    fn is_being_trimmed(&self, lpn: Lpn) -> bool {
+        let keeps = self.settings.keys.ftl.partial_write != PartialWrite::Ignore;
+        keeps && self.sets.changes_of(lpn).any(|set| self.sets[set].trims())
+    }
+
+    /// A part of a unit is put when the trim before it is over: the line of the unit has lost what
+    /// the trim forgets by then, and the part does not join it.
+    fn plan_put_behind_trim(&self, plan: &mut Plan, lpn: Lpn) {
+        if let Some(trim) = self.sets.changes_of(lpn).next()
+            && self.sets[trim].trims()
+        {
+            plan.wait(trim, self.sets.last_stage(trim), EdgeKind::Order);
         }
     }
 
@@ -74,7 +93,7 @@ impl Translation<'_> {
             Found::Write(write) => {
                 let version = self.sets.number(write);
                 plan.wait(write, self.sets.stage_index(write, Stage::Buffer), EdgeKind::Order);
-                let whole = self.writes_all(write, handle, lpn) || self.ftl.locate(lpn).is_none();
+                let whole = self.writes_all(write, handle, lpn) || self.is_first_of(write, lpn);
                 self.account.buffer_looked_up(whole);
                 self.account.buffer_read(access, lpn, version, false);
                 if whole {
@@ -146,6 +165,14 @@ impl Translation<'_> {
     fn find_read(&self, handle: RequestId, lpn: Lpn) -> Found {
         let wanted = self.settings.covered(self.host[handle].request(), lpn);
         self.buffer().find(lpn, &wanted, self.sets)
+    }
+
+    /// Whether a unit is nowhere but in a write that is about to be put. A line or a change of it
+    /// before that may be on flash, and gone from the buffer, when the write is put.
+    fn is_first_of(&self, write: SetId, lpn: Lpn) -> bool {
+        self.ftl.locate(lpn).is_none()
+            && self.buffer().lines().find(lpn).is_none()
+            && self.sets.changes_of(lpn).all(|set| set == write || self.sets[set].trims())
     }
 
     /// Whether a write that is about to be put has all that a read wants. What the line of its unit

@@ -391,6 +391,32 @@ fn a_read_finds_what_was_written_behind_a_trim_that_is_not_over() {
     }
 }
 
+/// The trim still fetches its map entry, for 60 us, when a part of its unit is written behind it.
+/// The line of the unit has all of it, and forgets it with the trim: so the part is put then, and
+/// does not join what the trim forgets. The checker follows the sectors; whole units do not wait.
+#[test]
+fn a_part_that_is_written_behind_a_trim_joins_nothing_that_it_forgets() {
+    for keeps in ["bitmap", "read_modify_write"] {
+        for store in ["line_cache", "cmt"] {
+            let settings = cached(&[
+                &format!("ftl.partial_write={keeps}"),
+                &format!("map.store={store}"),
+                "map.cached_entry_bytes=8",
+            ]);
+            let mut part = write(12, 5);
+            part.sectors = 3;
+            let trim = request(11, RequestOp::Trim, 5, 1);
+            let requests = [write(0, 5), trim, part, read(100, 5), flush(200), read(9_000, 5)];
+            let (_, run) = record(&settings, &[], &requests);
+            let ends: Vec<_> = run.requests.iter().map(|done| done.completion).collect();
+            assert_eq!(ends[2].as_ns(), ends[1].as_ns() + ACCESS_NS, "{keeps} {store}");
+            let whole = [write(0, 5), trim, write(12, 5)];
+            let (_, run) = record(&settings, &[], &whole);
+            assert_eq!(latency(&run.requests[2]), ACCESS_NS, "{keeps} {store}");
+        }
+    }
+}
+
 /// Writes of one unit wait for each other's puts, and a put that takes no time lets the next one
 /// pass within the same instant. However many there are, that takes no more of the stack than one.
 #[test]

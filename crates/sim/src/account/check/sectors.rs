@@ -36,11 +36,9 @@ const fn is_data(value: u64) -> bool {
     value % 2 == 1
 }
 
-/// Whether what was found of a sector, if it was, is as new as what is known of it. Nothing is the
-/// same whichever trim it is from: a line whose flush begins between two trims of a unit takes that
-/// of the first.
+/// Whether what was found of a sector, if it was, is as new as what is known of it.
 fn is_as_new(found: Option<u64>, known: u64) -> bool {
-    found.map_or(!is_data(known), |found| found >= known || !(is_data(found) || is_data(known)))
+    found.map_or(!is_data(known), |found| found >= known)
 }
 
 /// What is known of sectors.
@@ -453,35 +451,6 @@ mod tests {
         assert!(reads(&mut checker, 4));
         checker.answered(4);
         checker.keeps_sectors();
-    }
-
-    /// A part is written behind a trim that is not over when the flush of its line begins. The rest
-    /// is nothing since the trim before, which is as good; what was written must be there.
-    #[test]
-    fn nothing_of_an_earlier_trim_is_nothing() {
-        for kept in [true, false] {
-            let mut checker = checker(1 << 20);
-            arrive(&mut checker, 1, RequestOp::Trim, 0..8);
-            checker.trimmed(1, UNIT, 0);
-            checker.answered(1);
-            arrive(&mut checker, 2, RequestOp::Trim, 0..8);
-            arrive(&mut checker, 3, RequestOp::Write, 6..8);
-            checker.buffered(3, UNIT, 2, None);
-            checker.put_over(UNIT, 2);
-            checker.answered(3);
-            checker.flush_begins(UNIT, 2);
-            checker.trimmed(2, UNIT, 1);
-            checker.answered(2);
-            checker.programmed(None, Ppn::new(0), UNIT, 2);
-            if !kept {
-                checker.unbuffered(UNIT);
-                let account = checker.sectors.as_mut().expect("the rest is kept");
-                let nothing = account.all(of_nothing(2));
-                account.held.insert(Ppn::new(0), nothing);
-            }
-            let ends = catch_unwind(AssertUnwindSafe(|| checker.keeps_sectors()));
-            assert_eq!(ends.is_ok(), kept);
-        }
     }
 
     /// A read of a line that has a part of its unit must get the rest from flash.
