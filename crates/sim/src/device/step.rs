@@ -29,10 +29,10 @@ impl Device {
     pub(super) fn begin_instant(&mut self, now: Time) {
         self.time_passes(now);
         self.now = now;
-        self.flash.list_due(now);
-        while let Some(die) = self.flash.next_listed() {
-            // An operation that takes no time is over at once.
-            while self.die_event(die) {}
+        let mut due = self.flash.first_due(now);
+        while let Some(die) = due {
+            self.die_event(die);
+            due = self.flash.next_listed(die, now);
         }
         if self.host.next_timer() <= now {
             self.timers_go_off();

@@ -117,7 +117,8 @@ impl DueTimes {
     }
 
     /// Makes the array or the page register of a die due at `time`; [`Time::MAX`] is never.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
+    #[inline(always)]
     pub(super) fn set(&mut self, die: DieId, place: Place, time: Time) {
         let number = entry_of(die, place);
         let entry = &mut self.entries[number as usize];
@@ -130,31 +131,70 @@ impl DueTimes {
         }
     }
 
+    /// Whether the array or the page register of a die is due at an instant.
+    #[inline]
+    pub(super) fn is_due(&self, die: DieId, now: Time) -> bool {
+        let [array, output] = &self.entries.as_chunks::<2>().0[die.index()];
+        array.at == now || output.at == now
+    }
+
     /// Whether the array and the page register of a die are due at an instant; neither is then any
     /// more.
     #[inline]
     pub(super) fn take(&mut self, die: DieId, now: Time) -> [bool; 2] {
-        let first = 2 * die.index();
-        let entries = &self.entries[first..first + 2];
-        let due = [entries[0].at == now, entries[1].at == now];
-        for (place, due) in [Place::Array, Place::Output].into_iter().zip(due) {
-            if due {
-                self.set(die, place, Time::MAX);
+        let pair = &mut self.entries.as_chunks_mut::<2>().0[die.index()];
+        let due = [pair[0].at == now, pair[1].at == now];
+        let mut listed = true;
+        for (entry, due) in pair.iter_mut().zip(due) {
+            if due && entry.before == LOOSE {
+                // It was listed, and so is in no slot.
+                entry.at = Time::MAX;
+            } else if due {
+                listed = false;
             }
+        }
+        if !listed {
+            self.forget(die, now);
         }
         due
     }
 
-    /// Lists the dies that are due at an instant, which none is due before; the lowest one comes
-    /// last. The list is empty before. They are due until [`Self::take`] is called.
+    /// The array and the page register of a die are due never, where they are due at an instant.
+    #[cold]
+    fn forget(&mut self, die: DieId, now: Time) {
+        for place in [Place::Array, Place::Output] {
+            if self.entries[entry_of(die, place) as usize].at == now {
+                self.set(die, place, Time::MAX);
+            }
+        }
+    }
+
+    /// Lists the dies that are due at an instant, which none is due before, and returns the lowest
+    /// one; of the others the lowest one comes last. The list is empty before. They are due until
+    /// [`Self::take`] is called.
     #[inline]
-    pub(super) fn list(&mut self, now: Time, list: &mut Vec<DieId>) {
+    pub(super) fn list(&mut self, now: Time, list: &mut Vec<DieId>) -> Option<DieId> {
         if self.next() != now || now == Time::MAX {
-            return;
+            return None;
         }
         self.go_on(now);
         self.known = false;
         let slot = ring_place(number(now));
+        let first = self.heads[slot];
+        let entry = &mut self.entries[first as usize];
+        if entry.behind != NONE {
+            self.list_several(now, slot, list);
+            return list.pop();
+        }
+        entry.before = LOOSE;
+        self.heads[slot] = NONE;
+        self.empty(slot);
+        Some(DieId::new(first / 2))
+    }
+
+    /// The same where a slot has several entries; the lowest die comes last as well.
+    #[inline(never)]
+    fn list_several(&mut self, now: Time, slot: usize, list: &mut Vec<DieId>) {
         let mut next = std::mem::replace(&mut self.heads[slot], NONE);
         let mut left = NONE;
         while next != NONE {
@@ -176,7 +216,10 @@ impl DueTimes {
         if left == NONE {
             self.empty(slot);
         }
-        if list.len() > 1 {
+        if let [first, second] = list[..] {
+            list.swap(0, usize::from(first < second));
+            list.truncate(2 - usize::from(first == second));
+        } else if list.len() > 2 {
             list.sort_unstable_by_key(|&die| std::cmp::Reverse(die));
             list.dedup();
         }
@@ -215,7 +258,8 @@ impl DueTimes {
     }
 
     /// One that was due never is due at `time`.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
+    #[inline(always)]
     fn insert(&mut self, number: u32, time: Time) {
         self.next = self.next.min(time);
         if self.is_later(time) {
@@ -345,7 +389,8 @@ mod tests {
                 let half = Time::from_ns(now.as_ns().midpoint(first.0.as_ns()));
                 now = if draw(&mut random, 4) == 0 { half } else { first.0 };
                 let mut list = Vec::new();
-                due.list(now, &mut list);
+                let first = due.list(now, &mut list);
+                list.extend(first);
                 let is_due = |die: &DieId| times[die.index()].contains(&now);
                 let mut wanted: Vec<_> = (0..dies).map(DieId::from_index).collect();
                 wanted.retain(is_due);

@@ -441,15 +441,20 @@ impl Flash {
         self.die_events.next_beside(die).min(self.channel_events.next_due())
     }
 
-    /// Lists the dies that are due at an instant, the one of [`Self::next_due`].
+    /// Lists the dies that are due at an instant, the one of [`Self::next_due`]. Returns the lowest
+    /// one.
     #[inline]
-    pub(crate) fn list_due(&mut self, now: Time) {
-        self.die_events.list(now, &mut self.due);
+    pub(crate) fn first_due(&mut self, now: Time) -> Option<DieId> {
+        self.die_events.list(now, &mut self.due)
     }
 
-    /// Takes the lowest die of that list.
+    /// The next one of that list behind a die; that one again where an operation of it has begun
+    /// that takes no time.
     #[inline]
-    pub(crate) fn next_listed(&mut self) -> Option<DieId> {
+    pub(crate) fn next_listed(&mut self, die: DieId, now: Time) -> Option<DieId> {
+        if self.die_events.is_due(die, now) {
+            return Some(die);
+        }
         self.due.pop()
     }
 
@@ -594,7 +599,6 @@ impl Flash {
     /// The data in the page register of a die leave as soon as the channel is free.
     #[inline]
     pub(crate) fn send_out(&mut self, die: DieId, now: Time) {
-        self.relabel(die, now);
         if self.bus.is_some() {
             return self.requests_send_out(die, now);
         }
