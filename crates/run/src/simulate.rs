@@ -409,17 +409,17 @@ impl Hashed {
     fn add(&mut self, request: &Request) {
         let end = self.filled + REQUEST_BYTES;
         let bytes = &mut self.buffer[self.filled..end];
-        bytes[..8].copy_from_slice(&request.arrival.as_ns().to_le_bytes());
-        bytes[8..16].copy_from_slice(&request.first_sector.to_le_bytes());
-        bytes[16..20].copy_from_slice(&request.sectors.to_le_bytes());
-        bytes[20..22].copy_from_slice(&request.stream.to_le_bytes());
+        let (words, last) = bytes.as_chunks_mut::<8>();
+        words[0] = request.arrival.as_ns().to_le_bytes();
+        words[1] = request.first_sector.to_le_bytes();
         let placement = self.placement.or(request.placement);
-        bytes[22] = request.op as u8;
-        bytes[23] = request.flags.bits();
+        let kind = request.op as u8 | if placement.is_some() { IS_PLACED } else { 0 };
+        let what = u32::from(request.stream) | u32::from(kind) << 16;
+        let what = u64::from(what | u32::from(request.flags.bits()) << 24);
+        words[2] = (what << 32 | u64::from(request.sectors)).to_le_bytes();
         self.filled = end - 2;
         if let Some(placement) = placement {
-            bytes[22] |= IS_PLACED;
-            bytes[24..].copy_from_slice(&placement.to_le_bytes());
+            last.copy_from_slice(&placement.to_le_bytes());
             self.filled = end;
         }
         if self.filled + REQUEST_BYTES > self.buffer.len() {
