@@ -4,6 +4,9 @@ use crate::sets::track::{DIE_ACCOUNTS, DIE_POWER};
 use crate::sets::{Operation, Place};
 use flashyard_core::units::{ChannelId, Time};
 
+/// What a die does that does nothing, and no account of it.
+const NOTHING: u8 = u8::MAX;
+
 /// A die: what it is doing, and since when.
 #[derive(Clone, Debug)]
 pub(crate) struct Die {
@@ -18,7 +21,7 @@ pub(crate) struct Die {
     /// the framework has sent the request for them.
     pub(super) leaving: bool,
     /// What time is charged to, and since when.
-    doing: Option<u8>,
+    doing: u8,
     since: Time,
     /// Time spent reading, programming, erasing, collecting garbage, folding, waiting for power.
     busy: [u64; DIE_ACCOUNTS],
@@ -34,7 +37,7 @@ impl Die {
             suspended: Operation::NONE,
             pausing: false,
             leaving: false,
-            doing: None,
+            doing: NOTHING,
             since: Time::ZERO,
             busy: [0; DIE_ACCOUNTS],
         }
@@ -66,17 +69,16 @@ impl Die {
         } else {
             &self.output
         };
-        let label = match operation.serves() {
-            false if waits => Some(DIE_POWER),
-            false => None,
-            true => Some(operation.collects().place().unwrap_or(operation.op() as usize)),
+        let doing = match operation.serves() {
+            true => operation.does(),
+            false if waits => DIE_POWER.to_le_bytes()[0],
+            false => NOTHING,
         };
-        let doing = label.map(|label| label.to_le_bytes()[0]);
         if doing == self.doing {
             return;
         }
-        if let Some(before) = self.doing {
-            self.busy[usize::from(before)] += now.since(self.since).as_ns();
+        if let Some(busy) = self.busy.get_mut(usize::from(self.doing)) {
+            *busy += now.since(self.since).as_ns();
         }
         (self.doing, self.since) = (doing, now);
     }
@@ -85,8 +87,8 @@ impl Die {
     #[inline]
     pub(super) fn busy(&self, now: Time) -> [u64; DIE_ACCOUNTS] {
         let mut busy = self.busy;
-        if let Some(doing) = self.doing {
-            busy[usize::from(doing)] += now.since(self.since).as_ns();
+        if self.doing != NOTHING {
+            busy[usize::from(self.doing)] += now.since(self.since).as_ns();
         }
         busy
     }

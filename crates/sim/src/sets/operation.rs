@@ -47,6 +47,15 @@ impl Collects {
             Self::Cache => Some(DIE_FOLD),
         }
     }
+
+    /// What a die does with such an operation: the place of that among its running totals.
+    #[inline]
+    const fn does(self, op: Op) -> u8 {
+        match self.place() {
+            Some(place) => place.to_le_bytes()[0],
+            None => op as u8,
+        }
+    }
 }
 
 /// What an operation does at a time.
@@ -70,6 +79,8 @@ pub(crate) struct Operation {
     op: Op,
     /// Whose work it is, where it is not a request's.
     collects: Collects,
+    /// What its die does with it: the place of that among the running totals.
+    does: u8,
     /// Whether its blocks are used with one bit a cell.
     slc: bool,
     /// When the die took it, when the channel began to carry its command, when the array is done,
@@ -102,6 +113,7 @@ impl Operation {
         leader: None,
         op: Op::Read,
         collects: Collects::Nothing,
+        does: Op::Read as u8,
         slc: false,
         began: Time::ZERO,
         lead_from: Time::MAX,
@@ -126,7 +138,14 @@ impl Operation {
         (op, collects, slc): (Op, Collects, bool),
         now: Time,
     ) -> Self {
-        Self { leader: Some(leader), op, collects, slc, began: now, ..Self::NONE }
+        let does = collects.does(op);
+        Self { leader: Some(leader), op, collects, does, slc, began: now, ..Self::NONE }
+    }
+
+    /// What its die does with it: the place of that among the running totals.
+    #[inline]
+    pub(crate) const fn does(&self) -> u8 {
+        self.does
     }
 
     /// Whether there is one, which serves a set.
@@ -321,7 +340,8 @@ impl Operation {
 
     /// Bulk copies: it is another one, that began then and takes so long.
     pub(crate) fn replace(&mut self, op: Op, began: Time, array: Span) {
-        (self.op, self.began, self.lead_from) = (op, began, began);
+        (self.op, self.does) = (op, self.collects.does(op));
+        (self.began, self.lead_from) = (began, began);
         (self.array, self.array_end) = (array, began + array);
     }
 
