@@ -127,6 +127,9 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> EventTree<S> {
             let known = above.map_or(self.earliest, |(at, slot)| nodes[at][slot]);
             let node = &mut nodes[at];
             let before = core::mem::replace(&mut node[slot], time);
+            if time == before {
+                return;
+            }
             if time > known {
                 if before > known {
                     return;

@@ -252,7 +252,9 @@ impl<M: Machine> Driving<'_, M> {
             self.run.stop("stable", self.machine.host_mut());
         }
         let Running { lanes, issues, .. } = &mut *self.run;
-        self.machine.host_mut().take_answered(lanes);
+        while let Some(lane) = self.machine.host_mut().next_answered() {
+            lanes.push(lane);
+        }
         if issues.next_due() <= now {
             issues.due_at(now, |lane| lanes.push(lane));
         }
@@ -284,7 +286,10 @@ impl<M: Machine> Driving<'_, M> {
                 due = Time::MAX;
             }
             if due > machine.now() {
-                run.issues.set(lane, due);
+                // Where nothing is due, the stream is not.
+                if due.min(run.issues.next_due()) < Time::MAX {
+                    run.issues.set(lane, due);
+                }
                 return Ok(());
             }
             self.issue(supply, index)?;

@@ -7,6 +7,7 @@ use crate::config::{FirmwareKeys, Settings};
 use crate::handle::RequestId;
 use crate::random::{STEP, exponential, mix};
 use flashyard_core::units::{Span, Time};
+use std::collections::VecDeque;
 
 /// What sets the random service times apart from other random numbers, and their tails.
 const SEED: u64 = 0x5851_F42D_4C95_7F2D;
@@ -18,8 +19,8 @@ pub(super) struct Firmware {
     keys: FirmwareKeys,
     /// What an append to a zone takes more than a write.
     append: Span,
-    /// When each core has nothing left to do.
-    free: Vec<Time>,
+    /// When cores have nothing left to do, the first one first.
+    free: VecDeque<Time>,
     /// Time of each request with its core and in the line for it, by handle.
     spent_ns: Vec<u64>,
     /// When it stalls, if it does.
@@ -31,7 +32,7 @@ impl Firmware {
     pub(super) fn new(settings: &Settings) -> Option<Box<Self>> {
         let keys = settings.keys.firmware;
         let cores = usize::try_from(keys.cores).expect("the key's range is small");
-        let free = vec![Time::ZERO; cores];
+        let free = VecDeque::from(vec![Time::ZERO; cores]);
         let stalls = Stalls::new(&keys);
         let append = Span::from_ns(settings.keys.schemes.zns.append_ns);
         (cores > 0).then(|| Box::new(Self { keys, append, free, spent_ns: Vec::new(), stalls }))
@@ -74,11 +75,9 @@ impl Firmware {
         if self.spent_ns.len() <= handle.index() {
             self.spent_ns.resize(handle.index() + 1, 0);
         }
-        let core = self.free.iter_mut().min().expect("there is a core");
         let appends = !self.append.is_zero() && request.request.appends();
         let append = if appends { self.append } else { Span::ZERO };
-        let over = now.max(*core) + service(&self.keys, request) + append;
-        *core = over;
+        let over = self.takes(now, service(&self.keys, request) + append);
         let mut since = now;
         if let Some(stalls) = &mut self.stalls {
             since = stalls.serve(handle, request, now, over);
@@ -93,8 +92,22 @@ impl Firmware {
         if self.keys.flash_read_ns == 0 {
             return;
         }
-        let core = self.free.iter_mut().min().expect("there is a core");
-        *core = now.max(*core) + Span::from_ns(self.keys.flash_read_ns);
+        self.takes(now, Span::from_ns(self.keys.flash_read_ns));
+    }
+
+    /// The core that is free first works for so long, from `now` on at the earliest. Returns when
+    /// it is done.
+    #[inline]
+    fn takes(&mut self, now: Time, span: Span) -> Time {
+        let free = self.free.pop_front().expect("there is a core");
+        let over = now.max(free) + span;
+        if self.free.back().is_some_and(|last| *last > over) {
+            let place = self.free.partition_point(|other| *other <= over);
+            self.free.insert(place, over);
+        } else {
+            self.free.push_back(over);
+        }
+        over
     }
 }
 

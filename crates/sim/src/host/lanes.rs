@@ -60,6 +60,8 @@ pub(super) struct Lanes {
     /// Whether every answer counts as such.
     watched: bool,
     fetched: u64,
+    /// Requests of all streams that are issued and not fetched.
+    waiting: u64,
     /// The stream that was served last, and how many of its requests in a row.
     turn: usize,
     served: u64,
@@ -82,6 +84,7 @@ impl Lanes {
             fetchable: Vec::new(),
             watched: false,
             fetched: 0,
+            waiting: 0,
             turn: 0,
             served: 0,
             written: 0,
@@ -237,11 +240,10 @@ impl Lanes {
         self.stirred
     }
 
-    /// Makes an empty list that of the streams that have had an answer since the last look, which
-    /// may let them issue.
+    /// Takes a stream that has had an answer since the last look, which may let it issue.
     #[inline]
-    pub(super) fn take_answered(&mut self, lanes: &mut Vec<u32>) {
-        *lanes = std::mem::replace(&mut self.answered, std::mem::take(lanes));
+    pub(super) fn next_answered(&mut self) -> Option<u32> {
+        self.answered.pop()
     }
 
     /// All that may be issued is issued now.
@@ -305,6 +307,7 @@ impl Lanes {
                 return true;
             }
             state.waiting.push_back(handle);
+            self.waiting += 1;
             self.wait_for_credit(lane, now, timers);
             self.note_fetchable(lane, requests);
         }
@@ -324,12 +327,13 @@ impl Lanes {
         requests: &Requests,
         timers: &mut Timers,
     ) -> Option<RequestId> {
-        if !self.limited {
+        if self.waiting == 0 {
             return None;
         }
         let lane = self.next_lane()?;
         let state = &mut self.streams[lane];
         let handle = state.waiting.pop_front().expect("a request waits");
+        self.waiting -= 1;
         state.fetched += 1;
         self.fetched += 1;
         if let Some(gaps) = &mut state.gaps {
@@ -395,7 +399,7 @@ impl Lanes {
             lane.answered_at[place] = now;
         }
         let issues = !matches!(lane.keys.pacing, Pacing::Open | Pacing::Spaced);
-        if issues {
+        if issues && self.answered.last() != Some(&ticket.lane) {
             self.answered.push(ticket.lane);
         }
         self.stirred |= self.limited || self.watched || issues;

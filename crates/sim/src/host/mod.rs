@@ -287,11 +287,10 @@ impl Host {
         self.lanes.unstir();
     }
 
-    /// Makes an empty list that of the streams that have had an answer since the last look, which
-    /// may let them issue.
+    /// Takes a stream that has had an answer since the last look, which may let it issue.
     #[inline]
-    pub(crate) fn take_answered(&mut self, lanes: &mut Vec<u32>) {
-        self.lanes.take_answered(lanes);
+    pub(crate) fn next_answered(&mut self) -> Option<u32> {
+        self.lanes.next_answered()
     }
 
     /// Sectors of writes that were answered in this phase.
@@ -334,6 +333,7 @@ impl Host {
     }
 
     /// A request enters the queue.
+    #[inline]
     pub(crate) fn enter_queue(&mut self, handle: RequestId, now: Time) {
         self.queue.enter(handle, now, self.requests.handles());
     }

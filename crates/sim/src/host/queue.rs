@@ -133,16 +133,23 @@ impl Queue {
     }
 
     /// A request has come to the device, which has so many handles.
+    #[inline]
     pub(super) fn enter(&mut self, handle: RequestId, now: Time, handles: usize) {
         if !self.policy.is_fifo() {
-            if self.places.len() <= handle.index() {
-                self.places.resize(handles, QueuePlace::default());
-            }
-            let slot = if self.policy.in_order() { 0 } else { self.slots.take() };
-            self.places[handle.index()] = QueuePlace { entered: now, number: self.entered, slot };
-            self.entered += 1;
+            self.note_place(handle, now, handles);
         }
         self.waiting.push_back(handle);
+    }
+
+    /// The host policy looks at the place of a request that has come to the device.
+    #[inline(never)]
+    fn note_place(&mut self, handle: RequestId, now: Time, handles: usize) {
+        if self.places.len() <= handle.index() {
+            self.places.resize(handles, QueuePlace::default());
+        }
+        let slot = if self.policy.in_order() { 0 } else { self.slots.take() };
+        self.places[handle.index()] = QueuePlace { entered: now, number: self.entered, slot };
+        self.entered += 1;
     }
 
     /// Whether a request waits or is being translated.

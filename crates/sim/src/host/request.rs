@@ -194,7 +194,7 @@ impl Pending {
         self.unfinished -= 1;
         let last = self.unfinished == 0 && self.is_translated();
         if last {
-            self.parts = *track.parts();
+            self.parts.take_over(track.parts());
         }
         last
     }

@@ -66,21 +66,25 @@ impl Host {
     /// [`Timer::Served`] goes off when it may.
     #[inline]
     pub(crate) fn send(&mut self, handle: RequestId, now: Time) -> bool {
-        if self.link.exists() {
-            let request = &mut self.requests[handle];
-            let sectors = carried(&request.request, RequestOp::Write);
-            let awake = self.link.wake(now);
-            let awake = self.link.rouse(now, awake);
-            let there = self.link.cross(false, sectors, awake);
-            if there > now {
-                request.ticket.link_ns += there.since(now).as_ns();
-                if !self.serves_ahead(handle, there, now) {
-                    self.timers.set(there, Timer::Enter(handle));
-                }
-                return false;
+        let crosses = self.link.exists() && self.crosses(handle, now);
+        !crosses && !self.takes_core(handle, now)
+    }
+
+    /// A request takes the link to the device. Returns whether that takes time.
+    #[inline(never)]
+    fn crosses(&mut self, handle: RequestId, now: Time) -> bool {
+        let request = &mut self.requests[handle];
+        let sectors = carried(&request.request, RequestOp::Write);
+        let awake = self.link.wake(now);
+        let awake = self.link.rouse(now, awake);
+        let there = self.link.cross(false, sectors, awake);
+        if there > now {
+            request.ticket.link_ns += there.since(now).as_ns();
+            if !self.serves_ahead(handle, there, now) {
+                self.timers.set(there, Timer::Enter(handle));
             }
         }
-        !self.takes_core(handle, now)
+        there > now
     }
 
     /// A request that will have come over the link at `there` takes a core for then, where no

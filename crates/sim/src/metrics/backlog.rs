@@ -33,10 +33,11 @@ impl Default for Backlog {
 impl Backlog {
     /// A request arrives `ns` after the first one and finds `outstanding` others.
     pub fn sample(&mut self, ns: u64, outstanding: u64) {
-        while ns / self.width_ns >= BINS as u64 {
+        // Widths are powers of two.
+        while ns >> self.width_ns.ilog2() >= BINS as u64 {
             self.halve();
         }
-        let bin = usize::try_from(ns / self.width_ns).expect("below BINS");
+        let bin = usize::try_from(ns >> self.width_ns.ilog2()).expect("below BINS");
         self.samples[bin] += 1;
         self.sums[bin] += outstanding;
         self.least[bin] = self.least[bin].min(outstanding);

@@ -46,6 +46,8 @@ impl Histogram {
     }
 
     /// Adds a latency in nanoseconds and its parts.
+    #[expect(clippy::inline_always, reason = "once a request; a call costs as much")]
+    #[inline(always)]
     pub fn record(&mut self, ns: u64, parts: &Parts) {
         let bucket = bucket_of(ns);
         self.counts[bucket] += 1;

@@ -141,6 +141,16 @@ impl Parts {
         self.0[part as usize] -= ns;
     }
 
+    /// Becomes the parts of another request. They are copied in two steps, because one step for so
+    /// many is a call.
+    #[inline]
+    pub(crate) fn take_over(&mut self, other: &Self) {
+        let (to, rest) = self.0.split_at_mut(PARTS / 2);
+        let (from, more) = other.0.split_at(PARTS / 2);
+        to.copy_from_slice(from);
+        rest.copy_from_slice(more);
+    }
+
     /// Adds all parts of another request.
     pub fn merge(&mut self, other: &Self) {
         for (sum, part) in self.0.iter_mut().zip(&other.0) {
