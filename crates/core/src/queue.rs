@@ -163,7 +163,8 @@ where
     }
 
     /// Takes a command out of the list.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     fn unlist(&mut self, links: &mut [Link], command: u32) {
         let Link { before, behind, .. } = links[command as usize];
         if behind == ABSENT {

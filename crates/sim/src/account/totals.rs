@@ -250,7 +250,8 @@ impl Totals {
         self.written_bytes() + self.read_bytes()
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "once a request; a call costs as much")]
+    #[inline(always)]
     fn arrived(&mut self, request: &Request, order: u64, outstanding: u64) {
         let arrival = request.arrival;
         self.first_arrival.get_or_insert(arrival);

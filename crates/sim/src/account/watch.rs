@@ -281,9 +281,14 @@ impl Account {
     #[inline]
     pub(crate) fn request_over(&mut self, handle: RequestId, answer: &Answer<'_>, at: Time) {
         if self.is_observed() {
-            let work = self.work_of(handle);
-            self.tell(&answer.done(at, work));
+            self.tell_request_over(handle, answer, at);
         }
+    }
+
+    #[cold]
+    fn tell_request_over(&mut self, handle: RequestId, answer: &Answer<'_>, at: Time) {
+        let work = self.work_of(handle);
+        self.tell(&answer.done(at, work));
     }
 
     /// All work that was charged to a request, where there are observers, and its energy in

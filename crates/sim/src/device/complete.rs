@@ -49,6 +49,8 @@ impl Device {
     }
 
     /// All sets of a request are complete.
+    #[expect(clippy::inline_always, reason = "once a request; a call costs as much")]
+    #[inline(always)]
     pub(super) fn answer(&mut self, handle: RequestId) {
         let waits = self.host.sends_answer(handle, self.now);
         self.link_carries(handle);
@@ -76,7 +78,8 @@ impl Device {
     }
 
     /// Forgets a request once it is answered and nothing is charged to it any more.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "once a request; a call costs as much")]
+    #[inline(always)]
     fn release_if_over(&mut self, handle: RequestId) {
         let request = &self.host[handle];
         let Some(completion) = request.over() else { return };

@@ -63,7 +63,11 @@ impl Device {
     #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     #[inline(always)]
     fn settle(&mut self, set: SetId, die: DieId, operation: &Operation) {
-        self.teller().command_over(set, die, operation);
+        if self.account.is_watched() {
+            self.teller().tell_done(set, die, operation);
+        }
+        let phase = self.host.phase();
+        self.ledger().command_over(set, (die, phase), operation);
         if operation.op() == Op::Program {
             self.ftl.programmed(self.sets[set].ppn().expect("a program has a page"));
         }

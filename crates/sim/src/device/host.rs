@@ -9,7 +9,8 @@ use flashyard_core::units::DieId;
 
 impl Device {
     /// A request sets out for the device.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "once a request; a call costs as much")]
+    #[inline(always)]
     pub(super) fn send(&mut self, handle: RequestId) {
         let is_there = self.host.send(handle, self.now);
         self.link_carries(handle);
@@ -23,7 +24,8 @@ impl Device {
     }
 
     /// A request enters the host queue.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "once a request; a call costs as much")]
+    #[inline(always)]
     fn enter_queue(&mut self, handle: RequestId) {
         self.account.entered(self.host[handle].order());
         self.host.enter_queue(handle, self.now);

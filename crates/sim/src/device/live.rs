@@ -144,7 +144,7 @@ impl Device {
         if flush && self.ftl.is_journaled() && self.let_ftl(|_, lent| lent.flush_waits(set)) {
             return self.ledger().enter(set, Mode::Waiting);
         }
-        self.ledger().close_and_rest(set);
+        self.ledger().enter(set, Mode::Slotless);
         if request.is_none() {
             self.let_ftl(|ftl, lent| ftl.gate_opens(set, lent));
         }
@@ -192,7 +192,7 @@ impl Device {
 
     /// A unit has been put or got. [`Self::wake_due`] must follow.
     pub(super) fn access_over(&mut self, set: SetId) {
-        self.ledger().close_and_rest(set);
+        self.ledger().enter(set, Mode::Slotless);
         if self.account.is_watched() {
             self.teller().access_over(set);
         }
@@ -323,7 +323,7 @@ impl Device {
     }
 
     fn link_passed(&mut self, set: SetId) {
-        self.ledger().close_and_rest(set);
+        self.ledger().enter(set, Mode::Slotless);
         self.sets.complete_and_list(set);
         self.go_on(set);
         self.work.ready_is_due = true;

@@ -102,6 +102,7 @@ impl Flash {
 
     /// Where phases wait for a channel, it chooses when it has carried what it carries. The end of
     /// data from a page register is an event of that die anyway.
+    #[inline(always)]
     fn await_channel(&mut self, index: usize) {
         let channel = &self.channels[index];
         let chooses = channel.has_waiters() && !channel.carries_output;

@@ -289,6 +289,8 @@ impl Ftl {
     }
 
     /// Whether a command is a program of host data of a plane whose programs wait.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub(crate) fn is_held_back(&self, set: SetId, sets: &Sets) -> bool {
         self.is_paced() && sets.stage(set) == Stage::Program && self.is_held(sets.plane(set), sets)
     }

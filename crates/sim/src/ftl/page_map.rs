@@ -104,6 +104,7 @@ impl PageMap {
 
     /// Asks the processor to bring the entry of a logical unit into its cache; numbers beyond the
     /// device are ignored.
+    #[inline]
     pub fn prefetch(&self, lpn: u64) {
         let index = usize::try_from(lpn).unwrap_or(usize::MAX);
         if let Some(entry) = self.l2p.get(index) {
@@ -126,6 +127,13 @@ impl PageMap {
                 Owner::Data(Lpn::new(name))
             }
         })
+    }
+
+    /// The logical unit whose newest contents a physical unit of a block with data holds, if it
+    /// holds any.
+    #[inline]
+    pub(crate) fn data_of(&self, ppn: Ppn) -> Option<Lpn> {
+        self.is_valid(ppn).then(|| Lpn::new(self.p2l[ppn.index()]))
     }
 
     /// Whether a physical unit holds the newest contents of its owner.

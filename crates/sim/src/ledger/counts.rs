@@ -9,6 +9,19 @@ use flashyard_core::command::Op;
 use flashyard_core::units::DieId;
 
 impl Ledger<'_> {
+    /// The command of a set is over, with its operation: that is counted and charged.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
+    pub(crate) fn command_over(
+        &mut self,
+        set: SetId,
+        place: (DieId, Phase),
+        operation: &Operation,
+    ) {
+        self.account_for(set, place, operation);
+        self.close_with(set, operation);
+    }
+
     /// Counts a set's share of an operation: the first set of a page stands for the page, the
     /// leader for the operation and its command.
     #[inline(always)]
@@ -39,7 +52,8 @@ impl Ledger<'_> {
     }
 
     /// Counts the work on a page of an operation that is over; `leads` is whether it counts as one.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
+    #[inline(always)]
     fn count_page(
         &mut self,
         set: SetId,

@@ -22,10 +22,7 @@ impl Ledger<'_> {
     pub(crate) fn enter(&mut self, set: SetId, mode: Mode) {
         self.close_segment(set);
         match mode {
-            Mode::Queued | Mode::Suspended => {
-                let busy = self.flash.busy(self.sets.die(set), self.now);
-                self.sets.track_mut(set).waits_for_die(&busy);
-            }
+            Mode::Queued | Mode::Suspended => self.wait_for_die(set),
             Mode::Waiting => {
                 let wait = self.sets.first_wait(set).expect("a blocked set waits for something");
                 self.wait_for(set, wait);
@@ -39,6 +36,21 @@ impl Ledger<'_> {
             | Mode::Running => {}
         }
         self.rest(set, mode);
+    }
+
+    /// The same where its current command begins to wait in the queue of its die.
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
+    #[inline(always)]
+    pub(crate) fn enter_queue(&mut self, set: SetId) {
+        self.close_segment(set);
+        self.wait_for_die(set);
+        self.rest(set, Mode::Queued);
+    }
+
+    #[inline]
+    fn wait_for_die(&mut self, set: SetId) {
+        let busy = self.flash.busy(self.sets.die(set), self.now);
+        self.sets.track_mut(set).waits_for_die(&busy);
     }
 
     /// A set begins to wait for another one, whose account is its base, or the sum of a row.
@@ -88,7 +100,8 @@ impl Ledger<'_> {
     }
 
     /// Charges the time since the segment began.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
+    #[inline(always)]
     pub(crate) fn close_segment(&mut self, set: SetId) {
         if self.sets.track(set).since() < self.now {
             self.charge_segment(set);
@@ -210,7 +223,8 @@ impl Ledger<'_> {
     }
 
     /// A command was on its die.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
+    #[inline(always)]
     pub(crate) fn charge_running(&mut self, set: SetId, operation: &Operation) {
         let ran = self.running_time(set, operation);
         let is_data = self.sets.stage(set).is_data();

@@ -133,19 +133,12 @@ impl Ledger<'_> {
 }
 
 impl Teller<'_> {
-    /// The command of a set is over, with its operation: that is counted and charged.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
-    pub(crate) fn command_over(&mut self, set: SetId, die: DieId, operation: &Operation) {
-        self.ledger.account_for(set, (die, self.host.phase()), operation);
-        if self.ledger.account.is_observed() {
-            self.lend().tell_done(set, die, operation);
-        }
-        self.ledger.close_with(set, operation);
-    }
-
+    /// The command of a set is over, with its operation.
     #[cold]
-    fn tell_done(&mut self, set: SetId, die: DieId, operation: &Operation) {
+    pub(crate) fn tell_done(&mut self, set: SetId, die: DieId, operation: &Operation) {
+        if !self.ledger.account.is_observed() {
+            return;
+        }
         let state = &self.ledger.sets[set];
         let stage = self.ledger.sets.stage(set);
         let event = CommandDone {

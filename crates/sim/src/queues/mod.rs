@@ -61,8 +61,9 @@ pub(crate) struct Queues {
     /// What the policy has where it keeps a state, and whether it ranks streams.
     lent: Option<Box<Lent>>,
     ranks_streams: bool,
-    /// Dies that may be able to take a command, a bit each.
+    /// Dies that may be able to take a command, a bit each, and whether there are any.
     stirred: Vec<u64>,
+    has_stirred: bool,
     /// By set, the place of its command in the order of arrival, where dies take commands in that
     /// order; commands that have arrived.
     arrivals: Vec<u64>,
@@ -87,6 +88,7 @@ impl Queues {
             of_planes: vec![[[None; 2]; STAGE_KINDS]; settings.geometry.all_planes() as usize],
             neighbours: Vec::new(),
             stirred: vec![0; dies.div_ceil(64)],
+            has_stirred: false,
             arrivals: Vec::new(),
             arrived: 0,
         }
@@ -271,21 +273,24 @@ impl Queues {
     #[inline]
     pub(crate) fn stir(&mut self, die: DieId) {
         self.stirred[die.index() / 64] |= 1 << (die.index() % 64);
+        self.has_stirred = true;
     }
 
     /// Takes the lowest die that may be able to take a command.
     #[inline]
     pub(crate) fn take_stirred(&mut self) -> Option<DieId> {
-        let word = self.stirred.iter().position(|&dies| dies != 0)?;
+        let word = self.stirred.iter().position(|&dies| dies != 0);
+        self.has_stirred = word.is_some();
+        let word = word?;
         let bit = self.stirred[word].trailing_zeros();
         self.stirred[word] &= self.stirred[word] - 1;
         Some(DieId::from_index(word * 64 + bit as usize))
     }
 
-    /// Whether a die may be able to take a command.
+    /// Whether [`Self::take_stirred`] may find a die: some were stirred since it found none.
     #[inline]
-    pub(crate) fn has_stirred(&self) -> bool {
-        self.stirred.iter().any(|&dies| dies != 0)
+    pub(crate) const fn has_stirred(&self) -> bool {
+        self.has_stirred
     }
 }
 
@@ -324,6 +329,7 @@ impl Queues {
     }
 
     /// Takes it out again.
+    #[inline(always)]
     pub(crate) fn unlist(&mut self, set: SetId, plane: PlaneId, stage: Stage) {
         let [before, after] = self.neighbours[set.index()];
         let [oldest, newest] = &mut self.of_planes[plane.index()][stage as usize];

@@ -134,12 +134,14 @@ impl Sets {
             mode: Mode::Queued,
             slot: Some(die),
             enqueued: now,
+            // Those behind the first one are not read.
+            stages: slot.stages,
             ..Set::VACANT
         };
         slot.stages[0] = (Stage::Read, plane);
         self.slots.occupy(die);
         self.tracks[set.index()].begin(now);
-        self.list_by_lpn(set);
+        self.list_read_by_lpn(set);
         Some(set)
     }
 

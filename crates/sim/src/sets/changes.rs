@@ -178,14 +178,31 @@ impl Sets {
     /// Enters a set into the index by LPN.
     #[inline]
     pub(crate) fn list_by_lpn(&mut self, set: SetId) {
-        let changes = self[set].changes();
-        if !changes && !self.reads_are_sought {
+        if self[set].changes() {
+            self.list_change_by_lpn(set);
+        } else {
+            self.list_read_by_lpn(set);
+        }
+    }
+
+    /// Enters a set that changes nothing into the index by LPN, if anybody looks for it there.
+    #[inline]
+    pub(super) fn list_read_by_lpn(&mut self, set: SetId) {
+        if !self.reads_are_sought {
             return;
         }
-        self.links_mut(set).listed = true;
-        if !changes {
-            return self.push_to_bucket(set);
+        let bucket = self.bucket_of(self[set].lpn);
+        let next = self.read_index[bucket].replace(set);
+        let links = self.links_mut(set);
+        links.listed = true;
+        (links.prev_of_bucket, links.next_of_bucket) = (None, next);
+        if let Some(next) = next {
+            self.links_mut(next).prev_of_bucket = Some(set);
         }
+    }
+
+    fn list_change_by_lpn(&mut self, set: SetId) {
+        self.links_mut(set).listed = true;
         let Some(latest) = self.latest_of(self[set].lpn) else {
             self.place_in_lpn(set, set, None);
             return self.push_to_bucket(set);
@@ -211,9 +228,12 @@ impl Sets {
     /// Takes a set out of the index by LPN.
     #[inline]
     pub(crate) fn unlist_by_lpn(&mut self, set: SetId) {
-        if !std::mem::take(&mut self.links_mut(set).listed) {
-            return;
+        if std::mem::take(&mut self.links_mut(set).listed) {
+            self.unlist_listed(set);
         }
+    }
+
+    fn unlist_listed(&mut self, set: SetId) {
         if !self[set].changes() {
             return self.replace_in_bucket(set, None);
         }
@@ -287,7 +307,11 @@ impl Sets {
     /// Whether a set below `number` that changes `lpn` is live.
     #[inline]
     pub(crate) fn is_changed_before(&self, lpn: Lpn, number: u64) -> bool {
-        let latest = if self.has_changes() { self.latest_of(lpn) } else { None };
+        self.has_changes() && self.has_earlier_change(lpn, number)
+    }
+
+    fn has_earlier_change(&self, lpn: Lpn, number: u64) -> bool {
+        let latest = self.latest_of(lpn);
         latest.is_some_and(|latest| self.number(self.later_of_lpn(latest)) < number)
     }
 

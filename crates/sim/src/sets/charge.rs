@@ -72,7 +72,8 @@ impl Track {
     }
 
     /// The die takes the command that waited for it; its running totals are `busy` now.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
+    #[inline(always)]
     pub(crate) fn taken(&mut self, busy: [u64; DIE_ACCOUNTS], now: Time) {
         self.charge_queued(busy, now.since(self.since).as_ns(), None);
         self.since = now;

@@ -85,7 +85,7 @@ impl Waiting<'_> {
             state: &[],
         };
         let placement = self.queues.policy().place(&view, now);
-        self.insert(set, die, &placement, false, false);
+        self.insert((set, true), die, &placement, false, false);
         self.delays.note_queued(handle, set);
         true
     }

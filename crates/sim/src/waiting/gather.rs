@@ -8,7 +8,6 @@
 use super::Waiting;
 use super::bind::Bound;
 use crate::config::MultiPlane;
-use crate::ftl::page_map::Owner;
 use crate::handle::SetId;
 use crate::metrics::counters::Padding;
 use crate::sets::{Mode, Stage};
@@ -174,7 +173,7 @@ impl Waiting<'_> {
             }
             let (lpn, unit) = if ppn.is_some() {
                 let unit = Ppn::new(other);
-                let Some(Owner::Data(lpn)) = self.ftl.map().owner(unit) else { continue };
+                let Some(lpn) = self.ftl.map().data_of(unit) else { continue };
                 (lpn, Some(unit))
             } else {
                 let lpn = Lpn::new(other);

@@ -110,11 +110,12 @@ impl Waiting<'_> {
     pub(crate) fn enqueue(&mut self, set: SetId) {
         self.need_slot(set);
         let now = self.now;
-        self.ledger().enter(set, Mode::Queued);
+        self.ledger().enter_queue(set);
         self.sets.enqueue(set, now);
         let die = self.sets.die(set);
         let (placement, in_gc_queue) = self.placement(set, die, now);
-        self.insert(set, die, &placement, in_gc_queue, false);
+        let of_read = self.is_of_read(set);
+        self.insert((set, of_read), die, &placement, in_gc_queue, false);
         if let Some(request) = self.sets[set].request() {
             self.delays.note_queued(request, set);
         }
@@ -123,11 +124,17 @@ impl Waiting<'_> {
         }
     }
 
-    /// Adds a command to a queue of its die.
+    /// Whether a set is a page access of a request that reads.
+    #[inline(always)]
+    fn is_of_read(&self, set: SetId) -> bool {
+        self.sets[set].request().is_some_and(|request| self.host[request].is_read())
+    }
+
+    /// Adds a command to a queue of its die; `of_read` is whether a read of the host asks for it.
     #[inline(always)]
     fn insert(
         &mut self,
-        set: SetId,
+        (set, of_read): (SetId, bool),
         die: DieId,
         placement: &Placement,
         in_gc_queue: bool,
@@ -136,7 +143,6 @@ impl Waiting<'_> {
         if self.queues.has_state() && !moved {
             self.lend().policy_sees_arrival(set, die);
         }
-        let of_read = self.sets[set].request().is_some_and(|request| self.host[request].is_read());
         self.queues.insert(die, set, placement, in_gc_queue, of_read);
         if self.queues.gathers() {
             self.queues.list(set, self.sets.plane(set), self.sets.stage(set));
@@ -234,7 +240,8 @@ impl Waiting<'_> {
         };
         self.sets.count_move(set);
         self.account.command_moved();
-        self.insert(set, die, &placement, in_gc_queue, true);
+        let of_read = self.is_of_read(set);
+        self.insert((set, of_read), die, &placement, in_gc_queue, true);
     }
 
     /// Takes the current command of a set out of its queue.
@@ -258,7 +265,7 @@ impl Waiting<'_> {
 
     /// A die may be able to take a command, or to make way for a read; not while its array reads,
     /// nor where nothing waits for it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn stir(&mut self, die: DieId) {
         if self.may_turn(die) && !self.is_unwanted(die) {
             self.queues.stir(die);
@@ -310,7 +317,8 @@ impl Waiting<'_> {
         self.ledger().enter(set, Mode::Queued);
         let die = self.sets.die(set);
         let (placement, in_gc_queue) = self.placement(set, die, self.sets[set].enqueued());
-        self.insert(set, die, &placement, in_gc_queue, true);
+        let of_read = self.is_of_read(set);
+        self.insert((set, of_read), die, &placement, in_gc_queue, true);
     }
 
     /// A command waits for a die from now on.
