@@ -216,6 +216,11 @@ impl HostView for View<'_> {
         UnderWay { gets, puts, others: self.host.accesses().saturating_sub(gets + puts) }
     }
 
+    fn rests(&self) -> bool {
+        let mut dies = (0..self.settings.geometry.dies()).map(DieId::new);
+        self.under_way() == UnderWay::default() && dies.all(|die| self.die_rests(die))
+    }
+
     fn dies_idle(&self, place: usize) -> bool {
         if !self.has_buffer() {
             return self.all_dies_idle(place);

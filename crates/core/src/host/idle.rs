@@ -7,7 +7,7 @@
 //! idle. They also do not say whether it skips a request that has to wait for an earlier one, as
 //! their own scheduler does: that is `skip_conflicts`, O(window^2).
 
-use super::interface::{HostAnswer, HostPolicy, HostView, UnderWay};
+use super::interface::{HostAnswer, HostPolicy, HostView};
 use crate::key::Kind;
 
 crate::keys! {
@@ -20,7 +20,7 @@ crate::keys! {
             flip: "1",
             with: &["host.policy=idle", "geometry.channels=2", "geometry.ways=2", "queue.depth=2"],
         },
-        /// Whether all requests wait while pages are accessed and no request finds its dies idle.
+        /// Whether all requests wait while the device works and no request finds its dies idle.
         strict: bool = false => {
             kind: Kind::Bool,
             source: "assumed: it starts what it can",
@@ -57,10 +57,9 @@ impl HostPolicy for IdleKeys {
         };
         let free = |place: &usize| !self.skip_conflicts || !view.conflicts(*place);
         let idle = (0..window).find(|place| is_idle(place) && free(place));
-        // Where nothing is under way, nothing need come: a unit may count as one of a busy die
+        // A device that rests need not become more idle: a unit may count as one of a busy die
         // because it has no die yet.
-        let waits = self.strict && view.under_way() != UnderWay::default();
-        let oldest = || if waits { None } else { (0..window).find(free) };
+        let oldest = || if self.strict && !view.rests() { None } else { (0..window).find(free) };
         idle.or_else(oldest).map_or(HostAnswer::Wait, HostAnswer::Start)
     }
 }
@@ -89,6 +88,8 @@ mod tests {
         assert_eq!(keys.pick(&view), HostAnswer::Wait);
         assert_eq!(IdleKeys::default().pick(&view), HostAnswer::Start(0));
         assert_eq!(keys.pick(&view.read(2, 1)), HostAnswer::Start(1));
+        let view = Fake::default().read(1, 1).busy_dies(&[1]).flushes(9);
+        assert_eq!(keys.pick(&view), HostAnswer::Wait, "a die becomes idle when a flush ends");
     }
 
     /// 1 is read; a write of it and a read behind that wait, a write of 2 does not.

@@ -76,6 +76,8 @@ pub trait HostView {
     fn page_conflicts(&self, place: usize, page: u32) -> bool;
     /// Page accesses under way.
     fn under_way(&self) -> UnderWay;
+    /// Whether no page access is under way, and no die works or has a command that waits for it.
+    fn rests(&self) -> bool;
     /// Whether every die that the request needs is idle: those of pages that the buffer does not
     /// serve.
     fn dies_idle(&self, place: usize) -> bool;

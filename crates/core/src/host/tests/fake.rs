@@ -185,6 +185,13 @@ impl Fake {
         self
     }
 
+    /// A flush of a unit whose line has been written again.
+    pub(in super::super) fn flushes(mut self, lpn: u32) -> Self {
+        let (id, op) = (None, RequestOp::Write);
+        self.works.push(Work { at: Where::Flash, id, op, lpn, line: None, due: u64::MAX });
+        self
+    }
+
     /// Writes of each page that come before each request.
     pub(in super::super) fn count_versions(&mut self) {
         let mut written = BTreeMap::<u32, u32>::new();
@@ -452,6 +459,9 @@ impl HostView for Fake {
             u32::try_from(of.count()).expect("few")
         };
         UnderWay { gets: count(Where::Get), puts: count(Where::Put), others: count(Where::Flash) }
+    }
+    fn rests(&self) -> bool {
+        self.works.is_empty()
     }
     fn dies_idle(&self, place: usize) -> bool {
         let mut lpns = self.lpns(place);
