@@ -196,7 +196,7 @@ fn assert_goes_on(settings: &Settings, requests: &[Request]) {
 }
 
 /// The settings of a random device, and its run, in which every request was answered; none where it
-/// ran out of blocks, which is an error that is known.
+/// ran out of blocks, or of blocks that are not worn out, which are errors that are known.
 fn answered(family: Family, seed: u64) -> Option<(Settings, Report, Recorded)> {
     let (settings, requests) = case(family, seed);
     let result = std::panic::catch_unwind(|| try_record(&settings, &[], &requests));
@@ -205,7 +205,9 @@ fn answered(family: Family, seed: u64) -> Option<(Settings, Report, Recorded)> {
             assert_eq!(run.requests.len(), requests.len(), "seed {seed}: one answer a request");
             Some((settings, report, run))
         }
-        Err(SimError::NoReserve { .. } | SimError::NoRoom { .. }) => None,
+        Err(SimError::NoReserve { .. } | SimError::NoRoom { .. } | SimError::WornOut { .. }) => {
+            None
+        }
         Err(error) => panic!("seed {seed}: {error}"),
     }
 }
