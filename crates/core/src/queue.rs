@@ -5,7 +5,9 @@
 //! earliest deadline first. Source: Lee et al., IEEE Access 2021, Algorithm 1.
 //!
 //! Most policies give most commands keys in ascending order. Commands that come behind all others
-//! form a list, from which any of them is taken in constant time; only the rest is in a heap.
+//! form a row, from which any of them is taken in constant time. Those that come before its last
+//! one, as reads do that overtake programs, form a second row in the same way. The rest is in a
+//! heap.
 //!
 //! Where a policy ranks streams, each stream has such a queue at each die, and a [`StreamOrder`]
 //! knows which streams have commands for the die.
@@ -23,10 +25,11 @@ pub type DeadlineKey = u128;
 /// Bits of an insertion number: 2,000 years of a million insertions a second.
 const NUMBER_BITS: u32 = 56;
 
-/// In place of a position in the heap: the command is in the list.
-const LISTED: u32 = ABSENT - 1;
+/// In place of a position in the heap: the command is in the first row, or in the second one.
+const FIRST: u32 = ABSENT - 1;
+const SECOND: u32 = ABSENT - 2;
 
-/// A command of the list, its key and its neighbours.
+/// A command of a row, its key and its neighbours.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
     key: ReadyKey,
@@ -35,11 +38,11 @@ pub struct Link {
 }
 
 impl Link {
-    /// A command of no list, to initialise lent memory with.
+    /// A command of no row, to initialise lent memory with.
     pub const VACANT: Self = Self { key: 0, before: ABSENT, behind: ABSENT };
 }
 
-/// Where commands stand in the lists and heaps of all dies; these slices, each with a place for
+/// Where commands stand in the rows and heaps of all dies; these slices, each with a place for
 /// every command, serve every queue.
 #[derive(Clone, Debug)]
 pub struct Positions<P, L> {
@@ -47,19 +50,85 @@ pub struct Positions<P, L> {
     pub ready: P,
     /// In the heap of deadlines.
     pub deadline: P,
-    /// In the list of ready commands.
+    /// In the rows of ready commands.
     pub links: L,
+}
+
+/// Commands in ascending order: how many they are, the first and the last one with their keys.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    len: usize,
+    first: (ReadyKey, u32),
+    last: (ReadyKey, u32),
+}
+
+impl Row {
+    const EMPTY: Self = Self { len: 0, first: (0, ABSENT), last: (0, ABSENT) };
+
+    /// The first command, if there is one.
+    #[inline]
+    fn first(&self) -> Option<(ReadyKey, u32)> {
+        (self.len > 0).then_some(self.first)
+    }
+
+    /// Whether a command comes behind all others.
+    #[inline]
+    const fn ends_before(&self, key: ReadyKey) -> bool {
+        self.len == 0 || self.last.0 < key
+    }
+
+    /// The commands.
+    fn members(&self, links: &[Link]) -> impl Iterator<Item = u32> {
+        let first = self.first().map(|(_, command)| command);
+        let all = core::iter::successors(first, |&command| Some(links[command as usize].behind));
+        all.take(self.len)
+    }
+
+    /// A command comes behind all others.
+    #[inline]
+    fn append(&mut self, links: &mut [Link], key: ReadyKey, command: u32) {
+        let before = if self.len == 0 { ABSENT } else { self.last.1 };
+        links[command as usize] = Link { key, before, behind: ABSENT };
+        if before == ABSENT {
+            self.first = (key, command);
+        } else {
+            links[before as usize].behind = command;
+        }
+        self.last = (key, command);
+        self.len += 1;
+    }
+
+    /// Takes a command out.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
+    fn remove(&mut self, links: &mut [Link], command: u32) {
+        let Link { before, behind, .. } = links[command as usize];
+        if behind == ABSENT {
+            let key = links.get(before as usize).map_or(0, |link| link.key);
+            self.last = (key, before);
+        } else {
+            links[behind as usize].before = before;
+        }
+        if before == ABSENT {
+            let key = links.get(behind as usize).map_or(0, |link| link.key);
+            self.first = (key, behind);
+        } else {
+            links[before as usize].behind = behind;
+        }
+        self.len -= 1;
+    }
 }
 
 /// The waiting commands of a die.
 #[derive(Clone, Debug)]
 pub struct CommandQueue<R, D> {
-    /// The list of commands in ascending order: how many they are, the first and the last one with
-    /// their keys.
-    listed: usize,
-    first: (ReadyKey, u32),
-    last: (ReadyKey, u32),
-    /// Commands that came before others that waited.
+    /// How many they are.
+    len: usize,
+    /// Those that came behind all others.
+    row: Row,
+    /// Of the others, those that came behind all others of these.
+    second: Row,
+    /// The rest.
     ready: IndexedHeap<ReadyKey, R>,
     deadlines: IndexedHeap<DeadlineKey, D>,
 }
@@ -73,9 +142,9 @@ where
     pub fn new(ready: R, deadlines: D) -> Self {
         assert_eq!(ready.as_ref().len(), deadlines.as_ref().len());
         Self {
-            listed: 0,
-            first: (0, ABSENT),
-            last: (0, ABSENT),
+            len: 0,
+            row: Row::EMPTY,
+            second: Row::EMPTY,
             ready: IndexedHeap::new(ready),
             deadlines: IndexedHeap::new(deadlines),
         }
@@ -84,7 +153,7 @@ where
     /// How many commands wait.
     #[inline]
     pub const fn len(&self) -> usize {
-        self.listed + self.ready.len()
+        self.len
     }
 
     /// Whether none waits.
@@ -99,9 +168,7 @@ where
         positions: &'a Positions<P, impl AsRef<[Link]>>,
     ) -> impl Iterator<Item = u32> + 'a {
         let links = positions.links.as_ref();
-        let first = (self.listed > 0).then_some(self.first.1);
-        let listed = core::iter::successors(first, |&command| Some(links[command as usize].behind));
-        listed.take(self.listed).chain(self.ready.members())
+        self.row.members(links).chain(self.second.members(links)).chain(self.ready.members())
     }
 
     /// Whether the memory of a heap is used up.
@@ -129,10 +196,12 @@ where
         debug_assert!(number >> NUMBER_BITS == 0, "insertion numbers are used up");
         let tail = u128::from(number);
         let ready = (u128::from(queue) << 120) | (u128::from(key) << NUMBER_BITS) | tail;
-        if self.listed == 0 || self.last.0 < ready {
-            self.append(positions, ready, command);
+        self.len += 1;
+        if self.row.ends_before(ready) {
+            positions.ready.as_mut()[command as usize] = FIRST;
+            self.row.append(positions.links.as_mut(), ready, command);
         } else {
-            self.ready.push(positions.ready.as_mut(), ready, command);
+            self.insert_before(positions, ready, command);
         }
         if let Some(deadline) = deadline {
             let order = (u128::from(queue) << NUMBER_BITS) | tail;
@@ -141,45 +210,21 @@ where
         }
     }
 
-    /// A command comes behind all others of the list.
-    #[inline]
-    fn append<P: AsMut<[u32]>>(
+    /// A command comes before the last one of the first row.
+    #[inline(never)]
+    fn insert_before<P: AsMut<[u32]>>(
         &mut self,
         positions: &mut Positions<P, impl AsMut<[Link]>>,
         key: ReadyKey,
         command: u32,
     ) {
-        let links = positions.links.as_mut();
-        let before = if self.listed == 0 { ABSENT } else { self.last.1 };
-        links[command as usize] = Link { key, before, behind: ABSENT };
-        if before == ABSENT {
-            self.first = (key, command);
+        let places = positions.ready.as_mut();
+        if self.second.ends_before(key) {
+            places[command as usize] = SECOND;
+            self.second.append(positions.links.as_mut(), key, command);
         } else {
-            links[before as usize].behind = command;
+            self.ready.push(places, key, command);
         }
-        self.last = (key, command);
-        self.listed += 1;
-        positions.ready.as_mut()[command as usize] = LISTED;
-    }
-
-    /// Takes a command out of the list.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
-    fn unlist(&mut self, links: &mut [Link], command: u32) {
-        let Link { before, behind, .. } = links[command as usize];
-        if behind == ABSENT {
-            let key = links.get(before as usize).map_or(0, |link| link.key);
-            self.last = (key, before);
-        } else {
-            links[behind as usize].before = before;
-        }
-        if before == ABSENT {
-            let key = links.get(behind as usize).map_or(0, |link| link.key);
-            self.first = (key, behind);
-        } else {
-            links[before as usize].behind = behind;
-        }
-        self.listed -= 1;
     }
 
     /// Takes a command out; returns its deadline.
@@ -191,11 +236,16 @@ where
         command: u32,
     ) -> Option<Time> {
         let place = &mut positions.ready.as_mut()[command as usize];
-        if *place == LISTED {
-            *place = ABSENT;
-            self.unlist(positions.links.as_mut(), command);
-        } else {
-            self.ready.remove(positions.ready.as_mut(), command);
+        self.len -= 1;
+        match *place {
+            FIRST | SECOND => {
+                let row = if *place == FIRST { &mut self.row } else { &mut self.second };
+                *place = ABSENT;
+                row.remove(positions.links.as_mut(), command);
+            }
+            _ => {
+                self.ready.remove(positions.ready.as_mut(), command);
+            }
         }
         let deadlines = positions.deadline.as_mut();
         (deadlines[command as usize] != ABSENT)
@@ -214,12 +264,15 @@ where
     /// The first command by queue, key and insertion number.
     #[inline]
     fn first_ready(&self) -> Option<u32> {
-        let listed = (self.listed > 0).then_some(self.first);
-        let first = match (listed, self.ready.peek()) {
-            (Some(listed), Some(other)) => listed.min(other),
-            (listed, other) => listed.or(other)?,
+        if self.len == self.row.len {
+            return self.row.first().map(|(_, command)| command);
+        }
+        let earlier = |a: Option<(ReadyKey, u32)>, b| match (a, b) {
+            (Some(a), Some(b)) => Some(if a < b { a } else { b }),
+            (a, b) => a.or(b),
         };
-        Some(first.1)
+        let others = earlier(self.second.first(), self.ready.peek());
+        earlier(self.row.first(), others).map(|(_, command)| command)
     }
 }
 
