@@ -80,12 +80,11 @@ impl Device {
             Room::None | Room::Awaited => {
                 self.waiting().withdraw(set);
                 self.carry_out(from);
-                if room == Room::None {
-                    self.failed =
-                        Some(SimError::no_room(plane, &self.settings.geometry, &self.ftl));
-                    return;
+                if room == Room::Awaited {
+                    return self.waiting().await_room(set);
                 }
-                self.waiting().await_room(set);
+                let geometry = &self.settings.geometry;
+                self.failed = Some(SimError::no_room(plane, geometry, &self.ftl));
             }
         }
     }

@@ -36,6 +36,7 @@ impl Device {
 
     /// Every command of a set is over: one that trims forgets its unit, before those go on that
     /// waited for it.
+    #[inline]
     pub(super) fn forget_unit(&mut self, set: SetId) {
         if !self.sets.forgets(set) {
             return;

@@ -77,30 +77,31 @@ impl Device {
         if self.ftl.is_task(set, &self.sets) && self.let_ftl(|ftl, lent| ftl.goes_on(set, lent)) {
             return;
         }
-        let mut woken = std::mem::take(&mut self.work.woken);
-        self.sets.complete_stage(set, |other| woken.push(other));
-        let over = self.sets.is_over(set);
+        let Self { sets, work, .. } = self;
+        sets.complete_stage(set, |other| work.woken.push(other));
+        let over = sets.is_over(set);
         if over {
             self.forget_unit(set);
         } else {
             if self.sets.stage(set) == Stage::Barrier {
                 // It may be over, and forgotten, before those that waited are woken.
-                for &other in &woken {
+                for at in 0..self.work.woken.len() {
+                    let other = self.work.woken[at];
                     self.ledger().charge_wait(other);
                 }
             }
             self.activate(set);
         }
-        if woken.len() > 1 {
+        if !self.work.woken.is_empty() {
+            let mut woken = std::mem::take(&mut self.work.woken);
             woken.sort_unstable_by_key(|&other| self.sets.number(other));
             woken.dedup();
+            for other in woken.drain(..) {
+                self.wake(other);
+                self.wake_due();
+            }
+            self.work.woken = woken;
         }
-        for &other in &woken {
-            self.wake(other);
-            self.wake_due();
-        }
-        woken.clear();
-        self.work.woken = woken;
         if over {
             self.complete_set(set);
         }

@@ -37,7 +37,8 @@ impl Device {
     /// Does what is listed from a place on. What that leads to is listed behind it, and done and
     /// taken off the list before the next.
     pub(super) fn carry_out(&mut self, from: usize) {
-        let mut at = from;
+        let (mut at, now) = (from, self.now);
+        let later = |span| now.saturating_add(span);
         while let Some(&todo) = self.work.todo.get(at) {
             at += 1;
             match todo {
@@ -49,12 +50,8 @@ impl Device {
                 Todo::Rest(set, mode) => self.ledger().enter(set, mode),
                 Todo::Wait(set, stage, wait) => self.sets.connect(wait, set, stage),
                 Todo::HandOn(set) => self.waiting().hand_on_ranks(&[set], None),
-                Todo::Search(plane, span) => {
-                    self.host.set_timer(self.now.saturating_add(span), Timer::Search(plane));
-                }
-                Todo::Seek(set, span) => {
-                    self.host.set_timer(self.now.saturating_add(span), Timer::Sought(set));
-                }
+                Todo::Search(plane, span) => self.host.set_timer(later(span), Timer::Search(plane)),
+                Todo::Seek(set, span) => self.host.set_timer(later(span), Timer::Sought(set)),
                 Todo::NoRoom(plane) => {
                     let geometry = &self.settings.geometry;
                     self.failed = Some(SimError::no_room(plane, geometry, &self.ftl));
@@ -164,8 +161,7 @@ impl Device {
         if self.sets[set].writes() && !self.put(set, false) {
             self.ledger().enter(set, Mode::Lineless);
             self.account.buffer_stalled();
-            self.write_buffer_mut().wait(set);
-            return;
+            return self.write_buffer_mut().wait(set);
         }
         self.access_buffer(set);
     }

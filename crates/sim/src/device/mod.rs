@@ -112,10 +112,8 @@ struct Work {
 impl Work {
     /// Makes room for so many sets.
     fn grow(&mut self, sets: usize) {
-        let Self { done, woken, .. } = self;
-        for list in [done, woken] {
-            list.reserve(sets);
-        }
+        self.done.reserve(sets);
+        self.woken.reserve(sets);
     }
 }
 

@@ -221,9 +221,14 @@ impl Sets {
 
     /// Whether the map forgets the unit of a set when it is over: that of a trim which erases no
     /// block.
+    #[inline]
     pub(crate) fn forgets(&self, set: SetId) -> bool {
-        let erases = |command: &(Stage, _)| command.0 == Stage::HostErase;
-        self[set].trims() && !self.commands(set).iter().any(erases)
+        self[set].trims() && !self.erases(set)
+    }
+
+    #[inline(never)]
+    fn erases(&self, set: SetId) -> bool {
+        self.commands(set).iter().any(|(stage, _)| *stage == Stage::HostErase)
     }
 
     /// The sets that may have lost their last wait.

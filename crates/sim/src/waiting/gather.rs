@@ -171,18 +171,13 @@ impl Waiting<'_> {
             if other == place {
                 continue;
             }
-            let (lpn, unit) = if ppn.is_some() {
-                let unit = Ppn::new(other);
-                let Some(lpn) = self.ftl.map().data_of(unit) else { continue };
-                (lpn, Some(unit))
-            } else {
-                let lpn = Lpn::new(other);
-                if other >= self.settings.exported_units || self.ftl.locate(lpn).is_some() {
-                    continue;
-                }
-                (lpn, None)
+            let unit = ppn.map(|_| Ppn::new(other));
+            let lpn = match unit {
+                Some(unit) => self.ftl.map().data_of(unit),
+                None => Some(Lpn::new(other)),
             };
-            if let Some(set) = self.sets.queued_read(lpn, die) {
+            let Some(set) = lpn.and_then(|lpn| self.sets.queued_read(lpn, die)) else { continue };
+            if unit.is_some() || self.ftl.locate(self.sets[set].lpn()).is_none() {
                 self.lend().share_page(head, set, unit, last);
             }
         }
