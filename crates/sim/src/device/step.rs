@@ -48,8 +48,7 @@ impl Device {
         if self.host.next_timer() <= now {
             self.timers_go_off();
         }
-        let idle = self.host.phase() == Phase::Idle;
-        if self.ftl.may_work_idle(idle, now) {
+        if self.ftl.may_work_idle(|| self.host.phase() == Phase::Idle, now) {
             while self.let_ftl(Scheme::work_idle) {}
         }
         if self.queues.has_stirred() || self.flash.limits_power() {

@@ -357,10 +357,10 @@ impl Base {
     /// At the end of an instant, `idle` while no request is outstanding but more will come: whether
     /// planes may work now.
     #[inline]
-    pub(crate) fn may_work_idle(&mut self, idle: bool, now: Time) -> bool {
-        let collects = self.idle.may_work(idle, now);
+    pub(crate) fn may_work_idle(&mut self, idle: impl Fn() -> bool, now: Time) -> bool {
+        let collects = self.idle.is_followed() && self.idle.may_work(idle(), now);
         match &mut self.slc {
-            Some(slc) => slc.may_work(idle, now, collects),
+            Some(slc) => slc.may_work(idle(), now, collects),
             None => collects,
         }
     }

@@ -118,14 +118,15 @@ impl Idle {
         self.since < Time::MAX && self.ends() <= now
     }
 
-    /// At the end of an instant, `idle` while no request is outstanding but more will come: whether
-    /// planes may work now.
+    /// Whether planes ever work in idle times.
     #[inline]
-    pub(super) fn may_work(&mut self, idle: bool, now: Time) -> bool {
-        !self.wanting.is_empty() && self.idles(idle, now)
+    pub(super) const fn is_followed(&self) -> bool {
+        !self.wanting.is_empty()
     }
 
-    fn idles(&mut self, idle: bool, now: Time) -> bool {
+    /// At the end of an instant, `idle` while no request is outstanding but more will come: whether
+    /// planes may work now.
+    pub(super) fn may_work(&mut self, idle: bool, now: Time) -> bool {
         self.due = Time::MAX;
         if !idle {
             if self.each_time && self.since < Time::MAX {

@@ -41,9 +41,9 @@ impl Ledger<'_> {
     /// The same where its current command begins to wait in the queue of its die.
     #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     #[inline(always)]
-    pub(crate) fn enter_queue(&mut self, set: SetId) {
+    pub(crate) fn enter_queue(&mut self, set: SetId, die: DieId) {
         self.close_segment(set);
-        self.wait_for_die(set);
+        self.sets.track_mut(set).waits_for_die(&self.flash.busy(die, self.now));
         self.rest(set, Mode::Queued);
     }
 
@@ -231,24 +231,34 @@ impl Ledger<'_> {
         self.sets.track_mut(set).charge_running(&ran, is_data);
     }
 
-    /// The account of a set as of now. Walks along the waits, of a row at once to its head, to a
-    /// set that waits for nobody, or only since now, and back.
+    /// The account of a set as of now.
     fn account_of(&mut self, set: SetId) -> [u64; ACCOUNTS] {
+        self.account_alone(set).unwrap_or_else(|| self.account_of_waiting(set))
+    }
+
+    /// The same of a set that waits for nobody, or only since now.
+    #[inline]
+    fn account_alone(&self, set: SetId) -> Option<[u64; ACCOUNTS]> {
+        if self.sets.track(set).since() == self.now {
+            return Some(*self.sets.track(set).spent());
+        }
+        let waits = self.sets[set].mode() == Mode::Waiting;
+        (!waits).then(|| self.with_earlier(set, self.own_segment(set)))
+    }
+
+    /// The same of one that waits. Walks along the waits, of a row at once to its head, to a set
+    /// that does not, and back.
+    #[inline(never)]
+    fn account_of_waiting(&mut self, set: SetId) -> [u64; ACCOUNTS] {
         let mut chain = self.sets.begin_walk();
         let mut at = set;
-        let mut segment = [0; ACCOUNTS];
-        loop {
-            if self.sets.track(at).since() == self.now {
-                break;
-            }
-            if self.sets[at].mode() != Mode::Waiting {
-                segment = self.own_segment(at);
-                break;
+        let mut account = loop {
+            if let Some(account) = self.account_alone(at) {
+                break account;
             }
             chain.push(at);
             at = self.sets.head_of(at).unwrap_or_else(|| self.awaited(at));
-        }
-        let mut account = self.with_earlier(at, segment);
+        };
         while let Some(waiter) = chain.pop() {
             account = self.with_earlier(waiter, self.shared_segment(waiter, &account));
         }

@@ -109,15 +109,19 @@ impl Waiting<'_> {
     #[inline(always)]
     pub(crate) fn enqueue(&mut self, set: SetId) {
         self.need_slot(set);
-        let now = self.now;
-        self.ledger().enter_queue(set);
+        let (now, die) = (self.now, self.sets.die(set));
+        self.ledger().enter_queue(set, die);
         self.sets.enqueue(set, now);
-        let die = self.sets.die(set);
-        let (placement, in_gc_queue) = self.placement(set, die, now);
-        let of_read = self.is_of_read(set);
-        self.insert((set, of_read), die, &placement, in_gc_queue, false);
-        if let Some(request) = self.sets[set].request() {
-            self.delays.note_queued(request, set);
+        if let Some(placement) = self.own_placement(set) {
+            self.insert((set, false), die, &placement, true, false);
+        } else {
+            let (placement, in_gc_queue) = self.placement(set, die, now);
+            let request = self.sets[set].request();
+            let of_read = request.is_some_and(|request| self.host[request].is_read());
+            self.insert((set, of_read), die, &placement, in_gc_queue, false);
+            if let Some(request) = request {
+                self.delays.note_queued(request, set);
+            }
         }
         if self.flash.has_requests() {
             self.lend().command_arrives(set, die);
@@ -157,12 +161,30 @@ impl Waiting<'_> {
         }
     }
 
+    /// The place of the current command of a set in a queue of garbage collection, if it goes
+    /// there: the device's own work does unless a request has handed its rank on to it and the die
+    /// is not short of blocks, when that queue goes first anyway.
+    #[inline(always)]
+    fn own_placement(&self, set: SetId) -> Option<Placement> {
+        let state = &self.sets[set];
+        if state.request().is_some() || state.is_for_host() {
+            return None;
+        }
+        let inherits = self.queues.inherits() && self.sets.inherited_rank(set).is_some();
+        if inherits && !self.ftl.is_urgent(self.sets.plane(set)) {
+            return None;
+        }
+        let queue = u8::from(self.sets.stage(set).op() == Op::Program);
+        Some(Placement { queue, key: 0, deadline: None })
+    }
+
     /// Where the current command of a set shall wait, and whether that is a queue of garbage
-    /// collection: the device's own work goes there unless a request has handed its rank on to it
-    /// and the die is not short of blocks, when that queue goes first anyway. Deadlines count from
-    /// `inserted`, when the command was first put into a queue.
+    /// collection. Deadlines count from `inserted`, when the command was first put into a queue.
     #[inline(always)]
     fn placement(&self, set: SetId, die: DieId, inserted: Time) -> (Placement, bool) {
+        if let Some(placement) = self.own_placement(set) {
+            return (placement, true);
+        }
         let state = &self.sets[set];
         let op = self.sets.stage(set).op();
         let inherited = if self.queues.inherits() {
@@ -170,7 +192,6 @@ impl Waiting<'_> {
         } else {
             flashyard_core::command::Rank::NONE
         };
-        let pressed = inherited.is_some() && !self.ftl.is_urgent(self.sets.plane(set));
         let (request, stream) = if let Some(request) = state.request() {
             let request = &self.host[request];
             (Some(request.view()), StreamId::Host(request.request().stream))
@@ -184,9 +205,6 @@ impl Waiting<'_> {
                 order: self.sets.number(set),
             };
             (Some(view), StreamId::Flush)
-        } else if !pressed {
-            let queue = u8::from(op == Op::Program);
-            return (Placement { queue, key: 0, deadline: None }, true);
         } else {
             (None, StreamId::Gc)
         };
