@@ -25,7 +25,7 @@ const TYPE: &str = "Device";
 
 /// The numbers that the folder may not exceed. Lower them where less is found.
 const HELD: [(&str, usize); 13] = [
-    ("lines", 2461),
+    ("lines", 2455),
     ("doors of account", 28),
     ("doors of buffer", 10),
     ("doors of flash", 39),
@@ -33,7 +33,7 @@ const HELD: [(&str, usize); 13] = [
     ("doors of host", 52),
     ("doors of ledger", 29),
     ("doors of queues", 14),
-    ("doors of sets", 41),
+    ("doors of sets", 40),
     ("doors of translation", 24),
     ("doors of view", 2),
     ("doors of waiting", 38),

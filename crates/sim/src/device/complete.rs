@@ -6,6 +6,12 @@ use crate::handle::{RequestId, SetId};
 impl Device {
     /// Every command of a set is over.
     pub(super) fn complete_set(&mut self, set: SetId) {
+        self.forget_unit(set);
+        self.end_set(set);
+    }
+
+    /// Every command of a set is over, and its unit is forgotten if it trims.
+    pub(super) fn end_set(&mut self, set: SetId) {
         let state = &self.sets[set];
         let (charge, changes, handle) = (state.charge(), state.changes(), state.request());
         if let Some(line) = state.line() {
@@ -34,17 +40,13 @@ impl Device {
         }
     }
 
-    /// Every command of a set is over: one that trims forgets its unit, before those go on that
-    /// waited for it.
+    /// The unit of a set that trims is forgotten.
     #[inline]
     pub(super) fn forget_unit(&mut self, set: SetId) {
-        if !self.sets.forgets(set) {
-            return;
-        }
-        if self.account.is_watched() {
-            self.teller().trimmed(set);
-        }
-        if !self.sets[set].is_superseded() {
+        if self.sets.forgets(set) {
+            if self.account.is_watched() {
+                self.teller().trimmed(set);
+            }
             self.translation().trim_over(set);
         }
     }

@@ -81,6 +81,7 @@ impl Device {
         sets.complete_stage(set, |other| work.woken.push(other));
         let over = sets.is_over(set);
         if over {
+            // Sets that waited for a trim go on when it has forgotten its unit.
             self.forget_unit(set);
         } else {
             if self.sets.stage(set) == Stage::Barrier {
@@ -103,7 +104,7 @@ impl Device {
             self.work.woken = woken;
         }
         if over {
-            self.complete_set(set);
+            self.end_set(set);
         }
     }
 

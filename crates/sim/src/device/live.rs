@@ -99,7 +99,6 @@ impl Device {
             return self.ledger().enter(set, Mode::Waiting);
         }
         if self.sets.is_over(set) {
-            self.forget_unit(set);
             return self.complete_set(set);
         }
         match self.sets.stage(set) {
@@ -149,7 +148,6 @@ impl Device {
         // The flush behind a flush goes on next, as if it had waited for the same changes itself.
         self.work.ready_is_due |= flush;
         self.ledger().charge_passed();
-        self.forget_unit(set);
         self.complete_set(set);
     }
 

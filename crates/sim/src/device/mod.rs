@@ -109,14 +109,6 @@ struct Work {
     todo: Vec<Todo>,
 }
 
-impl Work {
-    /// Makes room for so many sets.
-    fn grow(&mut self, sets: usize) {
-        self.done.reserve(sets);
-        self.woken.reserve(sets);
-    }
-}
-
 impl fmt::Debug for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Device")
@@ -269,7 +261,8 @@ impl Device {
         let sets = self.sets.capacity();
         if self.queues.capacity() < sets {
             self.queues.grow(sets);
-            self.work.grow(sets);
+            self.work.done.reserve(sets);
+            self.work.woken.reserve(sets);
             self.delays.grow(sets);
         }
     }

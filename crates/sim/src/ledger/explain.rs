@@ -22,7 +22,7 @@ impl Ledger<'_> {
     pub(crate) fn enter(&mut self, set: SetId, mode: Mode) {
         self.close_segment(set);
         match mode {
-            Mode::Queued | Mode::Suspended => self.wait_for_die(set),
+            Mode::Queued | Mode::Suspended => self.wait_for_die(set, self.sets.die(set)),
             Mode::Waiting => {
                 let wait = self.sets.first_wait(set).expect("a blocked set waits for something");
                 self.wait_for(set, wait);
@@ -43,14 +43,13 @@ impl Ledger<'_> {
     #[inline(always)]
     pub(crate) fn enter_queue(&mut self, set: SetId, die: DieId) {
         self.close_segment(set);
-        self.sets.track_mut(set).waits_for_die(&self.flash.busy(die, self.now));
+        self.wait_for_die(set, die);
         self.rest(set, Mode::Queued);
     }
 
     #[inline]
-    fn wait_for_die(&mut self, set: SetId) {
-        let busy = self.flash.busy(self.sets.die(set), self.now);
-        self.sets.track_mut(set).waits_for_die(&busy);
+    fn wait_for_die(&mut self, set: SetId, die: DieId) {
+        self.sets.track_mut(set).waits_for_die(&self.flash.busy(die, self.now));
     }
 
     /// A set begins to wait for another one, whose account is its base, or the sum of a row.
@@ -87,11 +86,6 @@ impl Ledger<'_> {
             self.close_segment(set);
             self.rest(set, Mode::Waiting);
         }
-    }
-
-    /// Ends the current segment of a set's account; until it enters the next mode no time passes.
-    pub(crate) fn close_and_rest(&mut self, set: SetId) {
-        self.enter(set, Mode::Slotless);
     }
 
     /// A segment that has spent nothing begins.

@@ -145,8 +145,14 @@ impl Sets {
     #[inline]
     fn push_to_bucket(&mut self, set: SetId) {
         let next = self.index_of(set).replace(set);
-        self.links_mut(set).prev_of_bucket = None;
-        self.links_mut(set).next_of_bucket = next;
+        self.link_before(set, next);
+    }
+
+    /// A set comes first in its bucket, before `next`.
+    #[inline]
+    fn link_before(&mut self, set: SetId, next: Option<SetId>) {
+        let links = self.links_mut(set);
+        (links.prev_of_bucket, links.next_of_bucket) = (None, next);
         if let Some(next) = next {
             self.links_mut(next).prev_of_bucket = Some(set);
         }
@@ -193,12 +199,8 @@ impl Sets {
         }
         let bucket = self.bucket_of(self[set].lpn);
         let next = self.read_index[bucket].replace(set);
-        let links = self.links_mut(set);
-        links.listed = true;
-        (links.prev_of_bucket, links.next_of_bucket) = (None, next);
-        if let Some(next) = next {
-            self.links_mut(next).prev_of_bucket = Some(set);
-        }
+        self.links_mut(set).listed = true;
+        self.link_before(set, next);
     }
 
     fn list_change_by_lpn(&mut self, set: SetId) {

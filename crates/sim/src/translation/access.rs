@@ -71,8 +71,11 @@ impl Translation<'_> {
         scheme.plan_write(plan, lpn, run, charge, &mut lent);
     }
 
-    /// A trim is over, and no later change of its unit has been committed: the unit is forgotten.
+    /// A trim is over: the unit is forgotten, unless a later change of it has been committed.
     pub(crate) fn trim_over(&mut self, set: SetId) {
+        if self.sets[set].is_superseded() {
+            return;
+        }
         self.ftl.trim_over(set, self.sets);
         self.account.change_committed();
         self.drop_buffered(self.sets[set].lpn(), self.sets.number(set));

@@ -42,14 +42,18 @@ impl Translation<'_> {
             return self.plan_buffered_read(plan, handle, lpn);
         }
         let request = *self.host[handle].request();
-        let trimmed = self.is_being_trimmed(lpn);
-        if (self.ftl.has_cache() || trimmed)
+        let trimmed = self.trim_under_way(lpn);
+        if (self.ftl.has_cache() || trimmed.is_some())
             && let Some(write) = latest_unput(self.sets, lpn)
         {
             // It may have map commands to do first, or a trim to wait for.
             plan.wait(write, self.sets.stage_index(write, Stage::Buffer), EdgeKind::Order);
-        } else if trimmed && self.settings.is_partial(&request, lpn) {
-            self.plan_put_behind_trim(plan, lpn);
+        } else if let Some(trim) = trimmed
+            && self.sets.changes_of(lpn).next() == Some(trim)
+            && self.settings.is_partial(&request, lpn)
+        {
+            // The line has lost what the trim forgets by then, and the part does not join it.
+            plan.wait(trim, self.sets.last_stage(trim), EdgeKind::Order);
         }
         plan.push(Stage::Buffer, self.ftl.plane_of_lpn(lpn));
         if self.settings.is_durable(request.flags) {
@@ -60,20 +64,10 @@ impl Translation<'_> {
         }
     }
 
-    /// Whether a trim of a unit is under way on a device that keeps the rest of a unit.
-    fn is_being_trimmed(&self, lpn: Lpn) -> bool {
+    /// The latest trim of a unit that is under way, on a device that keeps the rest of a unit.
+    fn trim_under_way(&self, lpn: Lpn) -> Option<SetId> {
         let keeps = self.settings.keys.ftl.partial_write != PartialWrite::Ignore;
-        keeps && self.sets.changes_of(lpn).any(|set| self.sets[set].trims())
-    }
-
-    /// A part of a unit is put when the trim before it is over: the line of the unit has lost what
-    /// the trim forgets by then, and the part does not join it.
-    fn plan_put_behind_trim(&self, plan: &mut Plan, lpn: Lpn) {
-        if let Some(trim) = self.sets.changes_of(lpn).next()
-            && self.sets[trim].trims()
-        {
-            plan.wait(trim, self.sets.last_stage(trim), EdgeKind::Order);
-        }
+        keeps.then(|| self.sets.changes_of(lpn).find(|&set| self.sets[set].trims()))?
     }
 
     /// A read gets what the buffer holds now; it waits with a write of its unit that waits for a

@@ -115,11 +115,9 @@ impl Waiting<'_> {
         if let Some(placement) = self.own_placement(set) {
             self.insert((set, false), die, &placement, true, false);
         } else {
-            let (placement, in_gc_queue) = self.placement(set, die, now);
-            let request = self.sets[set].request();
-            let of_read = request.is_some_and(|request| self.host[request].is_read());
-            self.insert((set, of_read), die, &placement, in_gc_queue, false);
-            if let Some(request) = request {
+            let placement = self.placement_by_policy(set, die, now);
+            self.insert((set, self.is_of_read(set)), die, &placement, false, false);
+            if let Some(request) = self.sets[set].request() {
                 self.delays.note_queued(request, set);
             }
         }
@@ -180,11 +178,14 @@ impl Waiting<'_> {
 
     /// Where the current command of a set shall wait, and whether that is a queue of garbage
     /// collection. Deadlines count from `inserted`, when the command was first put into a queue.
-    #[inline(always)]
     fn placement(&self, set: SetId, die: DieId, inserted: Time) -> (Placement, bool) {
-        if let Some(placement) = self.own_placement(set) {
-            return (placement, true);
-        }
+        let own = self.own_placement(set).map(|placement| (placement, true));
+        own.unwrap_or_else(|| (self.placement_by_policy(set, die, inserted), false))
+    }
+
+    /// The place that the command policy gives it.
+    #[inline(always)]
+    fn placement_by_policy(&self, set: SetId, die: DieId, inserted: Time) -> Placement {
         let state = &self.sets[set];
         let op = self.sets.stage(set).op();
         let inherited = if self.queues.inherits() {
@@ -212,7 +213,7 @@ impl Waiting<'_> {
         let reads_before = self.queues.reads_placed(die);
         let (stream, state) = (stream_for(stream, purpose), self.queues.state());
         let view = CommandView { op, purpose, request, inherited, reads_before, stream, state };
-        (self.queues.policy().place(&view, inserted), false)
+        self.queues.policy().place(&view, inserted)
     }
 
     /// Tells a policy with a state that the current command of a set waits for a die.
@@ -330,7 +331,7 @@ impl Waiting<'_> {
     /// own plane full.
     pub(crate) fn follow(&mut self, set: SetId, plane: PlaneId) {
         self.take_from_queue(set);
-        self.ledger().close_and_rest(set);
+        self.ledger().enter(set, Mode::Slotless);
         self.sets.move_to(set, plane);
         self.ledger().enter(set, Mode::Queued);
         let die = self.sets.die(set);

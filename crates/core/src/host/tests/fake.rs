@@ -178,16 +178,17 @@ impl Fake {
     }
 
     /// A read of flash by a request that waits no longer.
-    pub(in super::super) fn elsewhere(mut self, lpn: u32) -> Self {
-        let op = RequestOp::Read;
-        let id = Some(usize::MAX);
-        self.works.push(Work { at: Where::Flash, id, op, lpn, line: None, due: u64::MAX });
-        self
+    pub(in super::super) fn elsewhere(self, lpn: u32) -> Self {
+        self.on_flash(Some(usize::MAX), RequestOp::Read, lpn)
     }
 
     /// A flush of a unit whose line has been written again.
-    pub(in super::super) fn flushes(mut self, lpn: u32) -> Self {
-        let (id, op) = (None, RequestOp::Write);
+    pub(in super::super) fn flushes(self, lpn: u32) -> Self {
+        self.on_flash(None, RequestOp::Write, lpn)
+    }
+
+    /// Work on flash that does not end.
+    fn on_flash(mut self, id: Option<usize>, op: RequestOp, lpn: u32) -> Self {
         self.works.push(Work { at: Where::Flash, id, op, lpn, line: None, due: u64::MAX });
         self
     }
