@@ -24,7 +24,9 @@ use std::collections::BTreeSet;
 #[test]
 fn random_devices_keep_every_rule() {
     let (mut collected, mut waits) = (0, 0);
-    for seed in seeds(0..300) {
+    // The last one levels wear at a gap of one beside a map on flash: the map pages that this
+    // rewrites once took all the room that garbage collection brought, for ever.
+    for seed in seeds(0..300).chain([300_040]) {
         let (settings, requests) = case(Family::Any, seed);
         let result = std::panic::catch_unwind(|| record(&settings, &[], &requests));
         let Ok((report, run)) = result else {

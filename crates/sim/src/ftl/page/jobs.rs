@@ -25,9 +25,10 @@ use flashyard_core::units::{BlockId, PlaneId, Ppn};
 /// found room.
 pub(super) const ROUNDS_WITHOUT_ROOM: u64 = 8;
 
-/// Jobs that may pass in the same way before wear is no longer levelled: what that copies, and the
-/// map pages behind it, take the room that the program waits for.
-const ROUNDS_LEVELLING: u32 = 8;
+/// Jobs that may pass in the same way, or while programs are held behind copies that they owe,
+/// before wear is no longer levelled: what that copies, and the map pages behind it, take the room
+/// that the program waits for, and can take all that the jobs between bring.
+pub(super) const ROUNDS_LEVELLING: u32 = 8;
 
 /// When jobs start, and which.
 impl PageFtl {

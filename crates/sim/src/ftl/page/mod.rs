@@ -28,7 +28,7 @@ pub(super) struct Plane {
     last_allocator: Charge,
     /// Whether programs wait for the erase of the job.
     programs_wait: bool,
-    /// How many erases in a row gave a host write no room.
+    /// How many erases in a row gave a host write no room, or left it behind owed copies.
     rounds_without_room: u32,
     /// Whether the last job levelled wear.
     last_levelled: bool,

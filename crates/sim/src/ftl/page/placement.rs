@@ -2,7 +2,7 @@
 //! garbage.
 
 use super::PageFtl;
-use super::jobs::ROUNDS_WITHOUT_ROOM;
+use super::jobs::{ROUNDS_LEVELLING, ROUNDS_WITHOUT_ROOM};
 use crate::config::GcStart;
 use crate::ftl::base::Base;
 use crate::ftl::lent::{Binding, Charge, Copied, Deed, Erased, Eraser, Lent, Room, Todo, Wrote};
@@ -98,9 +98,11 @@ impl Placement for PageFtl {
         assert_eq!(job.eraser, Some(set), "another job erases this block");
         let last = self.united_over();
         let of_all = if self.united.is_some() { PlaneId::new(0) } else { plane };
+        let held = self.pacing.as_deref().is_some_and(|pacing| pacing.owes(plane));
         let state = self.plane_mut(of_all);
         let waits = last && std::mem::take(&mut state.programs_wait);
-        state.rounds_without_room += u32::from(waits);
+        let held = held && state.rounds_without_room < ROUNDS_LEVELLING;
+        state.rounds_without_room += u32::from(waits || held);
         let rounds = u64::from(state.rounds_without_room);
         let patience = ROUNDS_WITHOUT_ROOM * u64::from(lent.base.geometry.blocks_per_plane);
         let row = lent.base.map.blocks.placed_in(job.victim);
