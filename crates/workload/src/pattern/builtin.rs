@@ -51,7 +51,7 @@ const READS: PatternKeys = PatternKeys {
     write_max_size_kib: Sectors::ZERO,
     write_large_percent: Ppm::ZERO,
     write_mean_kib: Bytes::ZERO,
-    align_kib: Sectors::from_sectors(SMALL),
+    align_kib: Sectors::ZERO,
     start_percent: Ppm::ZERO,
     range_percent: Ppm::ALL,
     zipf_exponent: Milli::from_thousandths(990),
@@ -81,7 +81,6 @@ const SEQUENTIAL_READS: PatternKeys = PatternKeys {
     requests: 100_000,
     access: Access::Sequential,
     size_kib: Sectors::from_sectors(LARGE),
-    align_kib: Sectors::from_sectors(LARGE),
     ..READS
 };
 

@@ -235,9 +235,10 @@ keys! {
         write_mean_kib: Bytes = Bytes::ZERO => {
             kind: mean_kib(0), source: DEVICE_BENCHMARK, flip: "32", with: FEW_GEOMETRIC_WRITES,
         },
-        /// Requests start at multiples of this. The start of the range is one of them.
-        align_kib: Sectors = Sectors::from_kib(4) => {
-            kind: kib(1), source: DEVICE_BENCHMARK, flip: "16", with: FEW,
+        /// Requests start at multiples of this. The start of the range is one of them. 0: of the
+        /// least size of a request, as fio's `blockalign`.
+        align_kib: Sectors = Sectors::ZERO => {
+            kind: kib(0), source: DEVICE_BENCHMARK, flip: "16", with: FEW,
         },
         /// Where the range of addresses starts, in percent of the device's capacity.
         start_percent: Ppm = Ppm::ZERO => {

@@ -75,15 +75,14 @@ impl Pattern {
         let sizes = Sizes::new(keys, SplitMix64::stream(seed, 3))?;
         let (start, length) = match zones.as_ref().and_then(|zones| zones.range()) {
             Some(range) => range,
-            None => range(keys, capacity_sectors.unwrap_or(UNKNOWN_CAPACITY))?,
+            None => range(keys, sizes.align(), capacity_sectors.unwrap_or(UNKNOWN_CAPACITY))?,
         };
-        let largest = sizes.largest();
         let random = [SplitMix64::stream(seed, 4), SplitMix64::stream(seed, 5)];
         if keys.access == Access::Sequential && !keys.sequential_percent.is_zero() {
             return Err(all_sequential(keys.sequential_percent.ppm()));
         }
-        let places = Places::new(keys, start, length, largest, random)
-            .ok_or_else(|| too_narrow(largest, length))?;
+        let places = Places::new(keys, start, length, &sizes, random)
+            .ok_or_else(|| too_narrow(sizes.largest(), length))?;
         let sectors = if keys.total_mib == 0 { u64::MAX } else { keys.total_mib << 11 };
         Ok(Self {
             left: if keys.requests == 0 { u64::MAX } else { keys.requests },
@@ -204,8 +203,8 @@ impl Ops {
     }
 }
 
-/// The start and the length of the range in sectors.
-fn range(keys: &PatternKeys, capacity: u64) -> Result<(u64, u64), WorkloadError> {
+/// The start of the range, a multiple of `align`, and its length, in sectors.
+fn range(keys: &PatternKeys, align: u64, capacity: u64) -> Result<(u64, u64), WorkloadError> {
     if keys.start_percent.ppm() + keys.range_percent.ppm() > 1_000_000 {
         return Err(WorkloadError::Key {
             key: "pattern.range_percent",
@@ -220,7 +219,7 @@ fn range(keys: &PatternKeys, capacity: u64) -> Result<(u64, u64), WorkloadError>
         let sectors = u128::from(capacity) * u128::from(ppm) / 1_000_000;
         u64::try_from(sectors).expect("a share of the capacity")
     };
-    let start = at(keys.start_percent.ppm()) / keys.align_kib.sectors() * keys.align_kib.sectors();
+    let start = at(keys.start_percent.ppm()) / align * align;
     Ok((start, at(keys.start_percent.ppm() + keys.range_percent.ppm()) - start))
 }
 

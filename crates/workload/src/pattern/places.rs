@@ -6,6 +6,7 @@
 use super::fio_zipf::FioZipf;
 use super::keys::{Access, PatternKeys};
 use super::self_similar::SelfSimilar;
+use super::sizes::Sizes;
 use super::zipf::Zipf;
 use crate::random::SplitMix64;
 
@@ -65,17 +66,17 @@ fn zones(keys: &PatternKeys, count: u64) -> [Zone; 3] {
 }
 
 impl Places {
-    /// Places for requests of up to `largest` sectors in the `length` sectors from `start`;
-    /// `None` where none fits.
+    /// Places for requests of these sizes in the `length` sectors from `start`; `None` where none
+    /// fits.
     pub(super) fn new(
         keys: &PatternKeys,
         start: u64,
         length: u64,
-        largest: u64,
+        sizes: &Sizes,
         [random, continue_random]: [SplitMix64; 2],
     ) -> Option<Self> {
-        let align = keys.align_kib;
-        let count = length.checked_sub(largest)? / align.sectors() + 1;
+        let align = sizes.align();
+        let count = length.checked_sub(sizes.largest())? / align + 1;
         let scatter = if keys.scatter { Scatter::new(count) } else { Scatter::none(count) };
         let exponent = keys.zipf_exponent.thousandths() as f64 / 1e3;
         let ranks = if keys.zipf_ranks == 0 { count } else { keys.zipf_ranks };
@@ -94,11 +95,9 @@ impl Places {
                 let hot = u64::try_from(hot).expect("a share of the places");
                 Walk::HotCold { hot, hot_ppm: keys.hot_accesses_percent.ppm(), scatter }
             }
-            Access::Strided => Walk::Strided {
-                next: 0,
-                lap: 0,
-                stride: keys.stride_kib.sectors().div_ceil(align.sectors()),
-            },
+            Access::Strided => {
+                Walk::Strided { next: 0, lap: 0, stride: keys.stride_kib.sectors().div_ceil(align) }
+            }
             Access::SelfSimilar => {
                 Walk::SelfSimilar { skew: SelfSimilar::new(keys.skew_percent.ppm()), scatter }
             }
@@ -108,7 +107,7 @@ impl Places {
         let behind = None;
         Some(Self {
             start,
-            align: align.sectors(),
+            align,
             count,
             walk,
             random,

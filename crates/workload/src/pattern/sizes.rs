@@ -37,6 +37,7 @@ pub(super) struct Sizes {
     reads: Distribution,
     writes: Distribution,
     largest: u64,
+    align: u64,
     random: SplitMix64,
 }
 
@@ -51,15 +52,22 @@ impl Sizes {
         if keys.sizes != SizeRule::Uniform && !reads.differ() && !writes.differ() {
             return Err(one_size(keys.sizes, reads.least));
         }
-        let step = keys.align_kib;
+        let align = match keys.align_kib.sectors() {
+            0 => reads.least.min(writes.least),
+            align => align,
+        };
         Ok(Self {
-            reads: Distribution::new(keys.sizes, reads, step.sectors())?,
-            writes: Distribution::new(keys.sizes, writes, step.sectors())?,
-            largest: reads
-                .largest(keys.sizes, step.sectors())
-                .max(writes.largest(keys.sizes, step.sectors())),
+            reads: Distribution::new(keys.sizes, reads, align)?,
+            writes: Distribution::new(keys.sizes, writes, align)?,
+            largest: reads.largest(keys.sizes, align).max(writes.largest(keys.sizes, align)),
+            align,
             random,
         })
+    }
+
+    /// Sectors from a place to the next, and from a size to the next.
+    pub(super) const fn align(&self) -> u64 {
+        self.align
     }
 
     /// The largest size that can be drawn.

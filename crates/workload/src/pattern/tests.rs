@@ -209,6 +209,36 @@ fn sequences_have_no_gap_and_start_again() {
     assert_eq!(starts, [0, 4, 8, 0, 4, 8, 0, 4, 8, 0, 4, 8]);
 }
 
+/// Without an alignment of its own a place is as large as the least request: a sequence of any size
+/// has no gap, and random requests do not overlap by a part.
+#[test]
+fn places_are_as_large_as_the_least_request() {
+    for sectors in [1, 3, 8, 64] {
+        let size_kib = Sectors::from_sectors(sectors);
+        let sequence = PatternKeys { access: Access::Sequential, size_kib, ..keys(40) };
+        for pair in requests(&sequence, 1, 40 * sectors).windows(2) {
+            assert_eq!(pair[0].end_sector(), Some(pair[1].first_sector), "{sectors} sectors");
+        }
+        let uniform = PatternKeys { size_kib, ..keys(40) };
+        let starts = requests(&uniform, 1, 1_000 * sectors);
+        assert!(starts.iter().all(|request| request.first_sector.is_multiple_of(sectors)));
+    }
+    // The smaller one of reads and writes, where both happen.
+    let mixed = PatternKeys {
+        size_kib: Sectors::from_kib(16),
+        write_size_kib: Sectors::from_kib(4),
+        read_percent: Ppm::from_percent(50),
+        access: Access::Sequential,
+        ..keys(100)
+    };
+    for pair in requests(&mixed, 1, 100_000).windows(2) {
+        assert_eq!(pair[0].end_sector(), Some(pair[1].first_sector));
+    }
+    let reads = PatternKeys { read_percent: Ppm::ALL, ..mixed };
+    let whole = |request: &Request| request.first_sector.is_multiple_of(32);
+    assert!(requests(&reads, 1, 100_000).iter().all(whole), "no write has a say");
+}
+
 #[test]
 fn strides_are_constant_and_every_lap_starts_a_place_later() {
     let keys = PatternKeys {
