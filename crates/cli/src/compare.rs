@@ -16,6 +16,7 @@ use flashyard_run::points::axis::{self, Axis};
 use flashyard_run::points::runs::{self, Run};
 use flashyard_run::points::{self, refuse_standard_input};
 use flashyard_run::simulate::Outcome;
+use flashyard_run::unused;
 use flashyard_run::verdict::{self, OfSeveral};
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::report::LatencyReport;
@@ -84,6 +85,9 @@ pub(crate) fn run(args: &CompareArgs, own: &OwnParts) -> Result<()> {
     let changes: BTreeSet<&String> = runs.iter().flat_map(|run| run.inputs.changes()).collect();
     for change in changes {
         remark(&format!("note: {change}"));
+    }
+    for unused in unused::of_all(runs.iter().map(|run| run.inputs.unused())) {
+        remark(&format!("note: {unused}"));
     }
     let mut outcomes = simulate_all(&runs, args.input.check)?;
     for outcome in &mut outcomes {

@@ -534,6 +534,14 @@ impl Experiment {
         idle.then(|| format!("the workload is {}", origin.word()))
     }
 
+    /// The key of a section whose present value does not use another key, if that is so.
+    pub(crate) fn unused_by(&self, section: &str, key: &str) -> Option<&'static str> {
+        let Some(Owner::Stream(phase, stream, "pattern")) = self.owner(section) else {
+            return None;
+        };
+        self.phases[phase].streams[stream].pattern.unused_by(key)
+    }
+
     /// Keys that contradict each other.
     pub fn contradictions(&self) -> Vec<String> {
         let mut found = self.contradictions_of_raw();

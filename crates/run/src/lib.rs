@@ -63,6 +63,7 @@ pub mod sweep;
 pub mod table;
 pub mod text;
 pub mod units;
+pub mod unused;
 pub mod verdict;
 pub mod why;
 pub mod workload_file;

@@ -6,6 +6,7 @@ use crate::experiment::{Experiment, Origin, Source, StreamPlan};
 use crate::image::Image;
 use crate::memory::Need;
 use crate::presets::{self, DEFAULT_DEVICE, DEFAULT_WORKLOAD};
+use crate::unused::{self, Unused};
 use crate::workload_file;
 use anyhow::Result;
 use flashyard_core::key::Value;
@@ -101,6 +102,8 @@ pub struct Plan {
     pub sections: AllSections,
     /// Where the keys of the device come from, and what was changed that nobody named.
     pub description: Description,
+    /// Settings that change nothing.
+    unused: Vec<Unused>,
     /// The seed of generated workloads.
     seed: u64,
     /// The saved device to start from.
@@ -243,10 +246,15 @@ impl Base {
         if !problems.is_empty() {
             return Err(all_wrong(problems));
         }
+        let unused = {
+            let AllSections { device, workload } = &sections;
+            set.iter().filter_map(|(_, setting)| unused::of(device, workload, setting)).collect()
+        };
         let inputs = Plan {
             device_name,
             sections,
             description,
+            unused,
             seed: DEFAULT_SEED,
             restore: None,
             image: None,
@@ -450,6 +458,11 @@ impl Plan {
     /// What was changed of the device that nobody named, a sentence each.
     pub fn changes(&self) -> &[String] {
         &self.description.changes
+    }
+
+    /// Settings that change nothing as the other keys are.
+    pub fn unused(&self) -> &[Unused] {
+        &self.unused
     }
 
     /// What the device needs of memory; `checked` is whether it is checked while it runs.

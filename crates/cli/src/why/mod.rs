@@ -83,6 +83,7 @@ fn explain(
     refuse_standard_input("why", &inputs)?;
     let settings = inputs.settings()?;
     inputs.changes().iter().for_each(|change| remark(&format!("note: {change}")));
+    inputs.unused().iter().for_each(|unused| remark(&format!("note: {unused}")));
     if let Some(what) = inputs.need(&settings, args.input.check).check()? {
         remark(&format!("note: {what}"));
     }

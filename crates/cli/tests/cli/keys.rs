@@ -69,6 +69,63 @@ fn every_key_of_a_pattern_does_something() {
     every_flip_shows(&Folder::new(), "random-read", "pattern", PatternKeys::KEYS);
 }
 
+/// A pattern key that a run calls unused changes no result; under the settings with which it does,
+/// no run calls it so.
+#[test]
+fn pattern_keys_that_change_nothing_are_told() {
+    let folder = Folder::new();
+    let few = ["pattern.requests=500"];
+    let plain = results(&folder, "random-read", &few);
+    let mut unused = 0;
+    for key in PatternKeys::KEYS {
+        let flip = format!("pattern.{}={}", key.name, key.flip);
+        let told = |with: &[&str]| {
+            let settings = with.iter().flat_map(|setting| ["--set", setting]);
+            let args: Vec<&str> = ["run", "random-read"].into_iter().chain(settings).collect();
+            let told = format!("note: pattern.{} changes nothing: pattern.", key.name);
+            folder.run(&args).stderr.contains(&told)
+        };
+        if told(&[few[0], &flip]) {
+            unused += 1;
+            assert_eq!(results(&folder, "random-read", &[few[0], &flip]), plain, "{flip}");
+        }
+        assert!(!told(&[key.with, &[flip.as_str()]].concat()), "{flip} under {:?}", key.with);
+    }
+    assert!(unused > 20, "{unused} keys are unused");
+}
+
+/// Keys of parts that are not chosen change nothing, and are told; in a comparison only where no
+/// value of the varied key chooses the part.
+#[test]
+fn keys_of_parts_that_are_not_chosen_are_told() {
+    let folder = Folder::new();
+    let keys = ["policy.drs.rekey=false", "gc.rga.choices=5", "ftl.fast.log_blocks=8"];
+    let device = |settings: &[&str]| {
+        let settings = settings.iter().flat_map(|setting| ["--set", setting]);
+        let few = ["--set", "pattern.requests=300", "--set", "policy.command=rcf"];
+        let run = ["run", "embedded-2x2", "random-write"];
+        let args: Vec<&str> = run.into_iter().chain(few).chain(settings).collect();
+        folder.run(&args)
+    };
+    let (plain, told) = (device(&[]), device(&keys));
+    assert_eq!(plain.stdout, told.stdout);
+    for (key, chooser) in [
+        ("policy.drs.rekey", "policy.command = rcf"),
+        ("gc.rga.choices", "gc.policy = greedy"),
+        ("ftl.fast.log_blocks", "ftl.scheme = page"),
+    ] {
+        let note = format!("note: {key} changes nothing: {chooser}");
+        assert!(told.stderr.contains(&note), "{note} in {}", told.stderr);
+    }
+    let compared = |varied: &str| {
+        let few = ["--set", "pattern.requests=300", "--set", keys[0], "--vary", varied];
+        let args = [&["compare", "embedded-2x2", "random-read"], &few[..]].concat();
+        folder.run(&args).stderr.contains("policy.drs.rekey changes nothing")
+    };
+    assert!(compared("policy.command=rcf,fifo"));
+    assert!(!compared("policy.command=rcf,drs"));
+}
+
 #[test]
 fn every_key_of_a_mix_does_something() {
     every_flip_shows(&Folder::new(), "oltp", "mix", MixKeys::KEYS);

@@ -365,3 +365,41 @@ keys! {
         },
     }
 }
+
+impl PatternKeys {
+    /// The key whose present value does not use another key, if that is so.
+    pub fn unused_by(&self, key: &str) -> Option<&'static str> {
+        let access = |uses: &[Access]| ("access", uses.contains(&self.access));
+        let sizes = |uses: &[SizeRule]| ("sizes", uses.contains(&self.sizes));
+        let arrival = |uses: &[Arrival]| ("arrival", uses.contains(&self.arrival));
+        let (other, is_used) = match key {
+            "zipf_exponent" | "zipf_ranks" => access(&[Access::Zipf, Access::FioZipf]),
+            "hot_units_percent" | "hot_accesses_percent" => access(&[Access::HotCold]),
+            "skew_percent" => access(&[Access::SelfSimilar]),
+            "scatter" => {
+                access(&[Access::Zipf, Access::FioZipf, Access::HotCold, Access::SelfSimilar])
+            }
+            "zone_1_percent"
+            | "zone_1_accesses_percent"
+            | "zone_2_percent"
+            | "zone_2_accesses_percent" => access(&[Access::Zoned]),
+            "stride_kib" => access(&[Access::Strided]),
+            "large_percent" | "write_large_percent" => sizes(&[SizeRule::Two]),
+            "mean_kib" | "write_mean_kib" => sizes(&[SizeRule::Geometric, SizeRule::Pareto]),
+            "rate_per_s" => {
+                let without = matches!(self.arrival, Arrival::None | Arrival::OnOff);
+                ("arrival", !without)
+            }
+            "burst_rate_per_s" | "calm_ms" | "burst_ms" => {
+                arrival(&[Arrival::Mmpp, Arrival::OnOff])
+            }
+            "tail_shape" => arrival(&[Arrival::Pareto]),
+            "write_size_kib" | "write_max_size_kib" | "flush_every" | "fua_every" => {
+                ("read_percent", self.read_percent != Ppm::ALL)
+            }
+            "first_zone" => ("zones", self.zones > 0),
+            _ => return None,
+        };
+        (!is_used).then_some(other)
+    }
+}
