@@ -1,7 +1,7 @@
 //! Settings that change nothing, because another key has a value that does not use them.
 
 use crate::experiment::Experiment;
-use flashyard_sim::config::{DeviceKeys, Sections as _};
+use flashyard_sim::config::{DeviceKeys, GcPacing, Sections as _};
 use std::fmt;
 
 /// The key that chooses one part of each family. Only the chosen part gets its keys.
@@ -40,21 +40,39 @@ pub fn of_all<'a>(mut runs: impl Iterator<Item = &'a [Unused]>) -> Vec<&'a Unuse
 pub(crate) fn of(device: &DeviceKeys, workload: &Experiment, setting: &str) -> Option<Unused> {
     let path = setting.split('=').next()?.trim();
     let (section, key) = path.rsplit_once('.')?;
-    let (section, other, value) = match section.split_once('.') {
+    let why = match section.split_once('.') {
         Some((family, part)) if chooser(family).is_some() => {
             let chooser = chooser(family)?;
             let chosen = device.shown(family, chooser)?;
-            if chosen == part {
-                return None;
-            }
-            (family, chooser, chosen)
+            (chosen != part).then(|| format!("{family}.{chooser} = {chosen}"))?
         }
-        _ => {
+        _ if workload.unused_by(section, key).is_some() => {
             let other = workload.unused_by(section, key)?;
-            (section, other, workload.shown(section, other)?)
+            format!("{section}.{other} = {}", workload.shown(section, other)?)
         }
+        _ => off(device, section, key)?.to_owned(),
     };
-    Some(Unused { path: path.to_owned(), why: format!("{section}.{other} = {value}") })
+    Some(Unused { path: path.to_owned(), why })
+}
+
+/// Why a key of a mechanism that is off changes nothing.
+fn off(device: &DeviceKeys, section: &str, key: &str) -> Option<&'static str> {
+    let (is_off, why) = match (section, key) {
+        ("slc", _) => (!device.slc.is_on(), "slc.static_percent = 0, slc.dynamic_percent = 0"),
+        ("retry", _) => (!device.retry.is_on(), "every chance of [retry] is 0"),
+        ("sleep", _) => (!device.sleep.is_on(), "sleep.after_us = 0"),
+        ("deep_sleep", _) => (!device.deep_sleep.is_on(), "deep_sleep.after_us = 0"),
+        ("buffer", _) => (device.buffer.bytes == 0, "buffer.bytes = 0"),
+        ("gc", "copies_per_program") if device.gc.pacing == GcPacing::Spare => {
+            (true, "gc.pacing = spare")
+        }
+        (
+            "gc",
+            "copies_per_program" | "soft_zone_blocks" | "reads_before_copy" | "suspend_while_short",
+        ) => (device.gc.pacing == GcPacing::None, "gc.pacing = none"),
+        _ => return None,
+    };
+    is_off.then_some(why)
 }
 
 fn chooser(family: &str) -> Option<&'static str> {

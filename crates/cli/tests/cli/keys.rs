@@ -2,6 +2,7 @@
 
 use crate::support::{Folder, Ran, repository_file};
 use flashyard_core::key::Key;
+use flashyard_sim::config::{DeviceKeys, Sections as _};
 use flashyard_workload::FormatInfo;
 use flashyard_workload::files::FilesKeys;
 use flashyard_workload::generator::GeneratorKeys;
@@ -92,6 +93,45 @@ fn pattern_keys_that_change_nothing_are_told() {
         assert!(!told(&[key.with, &[flip.as_str()]].concat()), "{flip} under {:?}", key.with);
     }
     assert!(unused > 20, "{unused} keys are unused");
+}
+
+/// A device key that a run calls unused changes no result; under the settings with which it does,
+/// no run calls it so.
+#[test]
+fn device_keys_that_change_nothing_are_told() {
+    let folder = Folder::new();
+    let ran = |settings: &[&str]| {
+        let settings = settings.iter().flat_map(|setting| ["--set", setting]);
+        let few = ["run", "small-full", "random-write", "--json", "--set", "pattern.requests=500"];
+        let args: Vec<&str> = few.into_iter().chain(settings).collect();
+        let Ran { stdout, stderr, .. } = folder.run(&args);
+        let run: Option<serde_json::Value> = serde_json::from_str(&stdout).ok();
+        let results = run.map(|mut run| {
+            run.as_object_mut().expect("an object").retain(|name, _| name != "provenance");
+            run["device"].take();
+            run
+        });
+        (results, stderr)
+    };
+    let (plain, _) = ran(&[]);
+    let mut unused = 0;
+    for (section, keys, _) in DeviceKeys::default().sections() {
+        for key in keys {
+            let flip = format!("{section}.{}={}", key.name, key.flip);
+            let note = format!("note: {section}.{} changes nothing: ", key.name);
+            if matches!(&*section, "slc" | "retry" | "sleep" | "deep_sleep" | "buffer" | "gc")
+                && let (Some(results), told) = ran(&[&flip])
+                && told.contains(&note)
+            {
+                unused += 1;
+                assert_eq!(Some(results), plain, "{flip}");
+                let with = key.with.iter().filter(|setting| !setting.starts_with('@'));
+                let (_, told) = ran(&with.copied().chain([flip.as_str()]).collect::<Vec<_>>());
+                assert!(!told.contains(&note), "{flip} under {:?}", key.with);
+            }
+        }
+    }
+    assert!(unused > 40, "{unused} keys are unused");
 }
 
 /// Keys of parts that are not chosen change nothing, and are told; in a comparison only where no
