@@ -60,7 +60,10 @@ impl<K: Ord + Copy, S: AsRef<[Entry<K>]> + AsMut<[Entry<K>]>> IndexedHeap<K, S> 
     /// The member with the least key.
     #[inline]
     pub fn peek(&self) -> Option<(K, u32)> {
-        let entry = self.entries.as_ref().first().filter(|_| self.len > 0)?;
+        if self.is_empty() {
+            return None;
+        }
+        let entry = &self.entries.as_ref()[0];
         Some((entry.key, entry.member))
     }
 

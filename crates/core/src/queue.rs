@@ -102,20 +102,23 @@ impl Row {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     fn remove(&mut self, links: &mut [Link], command: u32) {
-        let Link { before, behind, .. } = links[command as usize];
-        if behind == ABSENT {
-            let key = links.get(before as usize).map_or(0, |link| link.key);
-            self.last = (key, before);
-        } else {
-            links[behind as usize].before = before;
-        }
-        if before == ABSENT {
-            let key = links.get(behind as usize).map_or(0, |link| link.key);
-            self.first = (key, behind);
-        } else {
-            links[before as usize].behind = behind;
-        }
         self.len -= 1;
+        if self.len == 0 {
+            return;
+        }
+        let Link { before, behind, .. } = links[command as usize];
+        if let Some(next) = links.get_mut(behind as usize) {
+            next.before = before;
+            if before == ABSENT {
+                self.first = (next.key, behind);
+                return;
+            }
+        }
+        let previous = &mut links[before as usize];
+        previous.behind = behind;
+        if behind == ABSENT {
+            self.last = (previous.key, before);
+        }
     }
 }
 
@@ -247,13 +250,17 @@ where
                 self.ready.remove(positions.ready.as_mut(), command);
             }
         }
+        if self.deadlines.is_empty() {
+            return None;
+        }
         let deadlines = positions.deadline.as_mut();
         (deadlines[command as usize] != ABSENT)
             .then(|| deadline_of(self.deadlines.remove(deadlines, command)))
     }
 
     /// The command to serve next at `now`.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub fn peek(&self, now: Time) -> Option<u32> {
         match self.deadlines.peek() {
             Some((key, command)) if deadline_of(key) <= now => Some(command),
@@ -262,11 +269,18 @@ where
     }
 
     /// The first command by queue, key and insertion number.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     fn first_ready(&self) -> Option<u32> {
         if self.len == self.row.len {
             return self.row.first().map(|(_, command)| command);
         }
+        self.first_of_all()
+    }
+
+    /// The same where not all commands are in the first row.
+    #[inline(never)]
+    fn first_of_all(&self) -> Option<u32> {
         let earlier = |a: Option<(ReadyKey, u32)>, b| match (a, b) {
             (Some(a), Some(b)) => Some(if a < b { a } else { b }),
             (a, b) => a.or(b),
