@@ -277,16 +277,9 @@ impl Account {
         }
     }
 
-    /// An answered request is over with all work that was charged to it.
-    #[inline]
-    pub(crate) fn request_over(&mut self, handle: RequestId, answer: &Answer<'_>, at: Time) {
-        if self.is_observed() {
-            self.tell_request_over(handle, answer, at);
-        }
-    }
-
+    /// An answered request is over with all work that was charged to it, which observers are told.
     #[cold]
-    fn tell_request_over(&mut self, handle: RequestId, answer: &Answer<'_>, at: Time) {
+    pub(crate) fn tell_request_over(&mut self, handle: RequestId, answer: &Answer<'_>, at: Time) {
         let work = self.work_of(handle);
         self.tell(&answer.done(at, work));
     }

@@ -26,10 +26,21 @@ impl Device {
     /// Translates requests and gives slots until something is short.
     #[inline]
     pub(super) fn admit(&mut self) {
+        if self.buffer.is_some() {
+            return self.admit_beside_buffer();
+        }
+        if self.may_admit() {
+            self.admit_requests();
+        }
+    }
+
+    /// The same on a device with a write buffer.
+    #[inline]
+    fn admit_beside_buffer(&mut self) {
         if self.buffer_acts() {
             return self.admit_with_buffer();
         }
-        if self.may_admit() {
+        if self.may_admit() || !self.host.policy().is_fifo() {
             self.admit_requests();
             // A write may have made a line dirty, or wait for one.
             if self.buffer_acts() {
@@ -38,11 +49,10 @@ impl Device {
         }
     }
 
-    /// Whether a request or a set waits for admission, or a host policy may want a flush.
+    /// Whether a request or a set waits for admission.
     #[inline]
     fn may_admit(&self) -> bool {
-        let waits = self.host.has_requests() || self.sets.has_slotless();
-        waits || (self.buffer.is_some() && !self.host.policy().is_fifo())
+        self.host.has_requests() || self.sets.has_slotless()
     }
 
     /// Whether there may be something to do for the write buffer: something has changed since it
@@ -60,7 +70,8 @@ impl Device {
         }
         self.grant_lines();
         self.serve_fills();
-        if self.may_admit() {
+        // A host policy may want a flush.
+        if self.may_admit() || !self.host.policy().is_fifo() {
             self.admit_requests();
         }
         self.follow_admission();

@@ -86,7 +86,9 @@ impl Device {
     fn release_if_over(&mut self, handle: RequestId) {
         let request = &self.host[handle];
         let Some(completion) = request.over() else { return };
-        self.account.request_over(handle, &request.answer(), completion);
+        if self.account.is_observed() {
+            self.account.tell_request_over(handle, &request.answer(), completion);
+        }
         self.host.close(handle);
     }
 }

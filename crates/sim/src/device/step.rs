@@ -59,6 +59,6 @@ impl Device {
         while let Some(die) = self.flash.next_asked() {
             self.dispatch(die);
         }
-        self.failed.take().map_or(Ok(()), Err)
+        if self.failed.is_some() { self.failed.take().map_or(Ok(()), Err) } else { Ok(()) }
     }
 }

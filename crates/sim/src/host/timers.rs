@@ -112,7 +112,12 @@ impl Timers {
         let place = if in_order { kind } else { HEAP };
         if in_order {
             self.lasts[kind] = at;
-            self.rows[kind].push_back((key, timer));
+            let row = &mut self.rows[kind];
+            row.push_back((key, timer));
+            if row.len() > 1 {
+                // The first one of the row goes off before it, and is known.
+                return;
+            }
         } else {
             self.push_to_heap(key, timer);
         }
