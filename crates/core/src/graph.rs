@@ -115,12 +115,6 @@ impl Node {
         self.stage < self.stages && self.waits[self.stage as usize] > 0
     }
 
-    /// Whether its current command is its last one, and no set waits for it.
-    #[inline]
-    pub const fn ends_unawaited(&self) -> bool {
-        self.stage + 1 == self.stages && self.first_out == NIL
-    }
-
     /// The best rank of the requests that wait for `stage` or a later one.
     #[inline]
     pub fn inherited_at(&self, stage: u8) -> Rank {
@@ -236,11 +230,12 @@ where
             self.nodes_known += 1;
             self.nodes_known - 1
         } else {
-            let id = self.free_node;
-            self.free_node = self.nodes.as_ref()[id as usize].link;
-            id
+            self.free_node
         };
         let node = &mut self.nodes.as_mut()[id as usize];
+        if id == self.free_node {
+            self.free_node = node.link;
+        }
         // Nobody waits for a node that is not in use, it waits for nobody, and no walk meets it.
         (node.number, node.owner, node.stages, node.stage) = (number, owner, 0, 0);
         (node.count, node.count_stages, node.walk) = (0, 0, 0);
@@ -255,26 +250,36 @@ where
     }
 
     /// Forgets a set all of whose commands have completed.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "once a set; a call costs as much")]
+    #[inline]
     pub fn remove(&mut self, id: u32) {
-        let free = self.free_node;
-        let node = &mut self.nodes.as_mut()[id as usize];
+        let node = self.node(id);
         assert!(node.stage == node.stages, "set {id} has commands left");
         assert!(node.first_in == NIL, "set {id} still waits");
         assert!(node.first_out == NIL, "set {id} is still waited for");
-        node.link = free;
-        self.free_node = id;
-        self.live -= 1;
+        self.free(id);
     }
 
-    /// Completes the last command of a set that nobody waits for, and forgets the set.
-    #[inline]
-    pub fn finish(&mut self, id: u32) {
-        let node = &mut self.nodes.as_mut()[id as usize];
-        debug_assert!(node.ends_unawaited(), "set {id} has commands left, or is waited for");
-        node.stage = node.stages;
-        self.remove(id);
+    /// Completes the last command of a set and forgets the set, unless others wait for it. Returns
+    /// whether it does.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "once a set; a call costs as much")]
+    pub fn finish(&mut self, id: u32) -> bool {
+        let node = self.node(id);
+        let ends = node.stage + 1 == node.stages && node.first_out == NIL;
+        if ends {
+            debug_assert!(node.first_in == NIL, "set {id} still waits");
+            self.free(id);
+        }
+        ends
+    }
+
+    /// The place of a set is free.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "once a set; a call costs as much")]
+    fn free(&mut self, id: u32) {
+        self.nodes.as_mut()[id as usize].link = self.free_node;
+        self.free_node = id;
+        self.live -= 1;
     }
 
     /// A set.

@@ -228,13 +228,15 @@ impl Sets {
     }
 
     /// Takes a set out of the index by LPN.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "once a set; a call costs more than it does")]
     pub(crate) fn unlist_by_lpn(&mut self, set: SetId) {
         if std::mem::take(&mut self.links_mut(set).listed) {
             self.unlist_listed(set);
         }
     }
 
+    #[inline(never)]
     fn unlist_listed(&mut self, set: SetId) {
         if !self[set].changes() {
             return self.replace_in_bucket(set, None);

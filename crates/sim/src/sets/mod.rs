@@ -179,14 +179,14 @@ impl Sets {
 
     /// The command of a page access that reads is over: if no set waits for it, the set is
     /// forgotten. Returns its request then. Its account stays until the next set takes its place.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each read; a call costs as much")]
     pub(crate) fn end_read(&mut self, set: SetId) -> Option<RequestId> {
-        if !self.graph.node(set.get()).ends_unawaited() {
+        if !self.graph.finish(set.get()) {
             return None;
         }
         self.drop_slot(set);
         self.unlist_by_lpn(set);
-        self.graph.finish(set.get());
         self.state_mut(set).origin.take().map(|origin| origin.request)
     }
 
