@@ -60,7 +60,8 @@ pub(super) struct DueTimes {
     base: u64,
     /// Those that are due later than all slots from there on.
     later: EventTree<Vec<Node>>,
-    /// When the next one is due; whether that is known.
+    /// When the next one is due, where that is `known`; otherwise when the next one is due of those
+    /// that were set since the last instant was listed.
     next: Time,
     known: bool,
 }
@@ -121,9 +122,19 @@ impl DueTimes {
     #[inline(always)]
     pub(super) fn set(&mut self, die: DieId, place: Place, time: Time) {
         let number = entry_of(die, place);
+        if self.entries[number as usize].at < Time::MAX {
+            self.change(number, time);
+        } else if time < Time::MAX {
+            self.insert(number, time);
+        }
+    }
+
+    /// One that is due is due at `time`.
+    #[inline(never)]
+    fn change(&mut self, number: u32, time: Time) {
         let entry = &mut self.entries[number as usize];
-        let before = std::mem::replace(&mut entry.at, time);
-        if before < Time::MAX && (entry.before != LOOSE || self.is_later(before)) {
+        let before = std::mem::replace(&mut entry.at, Time::MAX);
+        if entry.before != LOOSE || self.is_later(before) {
             self.remove(number, before);
         }
         if time < Time::MAX {
@@ -131,9 +142,15 @@ impl DueTimes {
         }
     }
 
-    /// Whether the array or the page register of a die is due at an instant.
+    /// Whether the array or the page register of a die has become due at an instant since the dies
+    /// were listed that are.
     #[inline]
-    pub(super) fn is_due(&self, die: DieId, now: Time) -> bool {
+    pub(super) fn is_due_again(&self, die: DieId, now: Time) -> bool {
+        self.next == now && self.is_due(die, now)
+    }
+
+    #[cold]
+    fn is_due(&self, die: DieId, now: Time) -> bool {
         let [array, output] = &self.entries.as_chunks::<2>().0[die.index()];
         array.at == now || output.at == now
     }
@@ -178,7 +195,7 @@ impl DueTimes {
             return None;
         }
         self.go_on(now);
-        self.known = false;
+        (self.next, self.known) = (Time::MAX, false);
         let slot = ring_place(number(now));
         let first = self.heads[slot];
         let entry = &mut self.entries[first as usize];
@@ -262,13 +279,16 @@ impl DueTimes {
     #[inline(always)]
     fn insert(&mut self, number: u32, time: Time) {
         self.next = self.next.min(time);
-        if self.is_later(time) {
+        let entry = &mut self.entries[number as usize];
+        entry.at = time;
+        let slot = self::number(time);
+        if slot >= self.base + SLOTS {
             return self.set_later(number, time);
         }
-        let slot = ring_place(self::number(time));
-        let behind = std::mem::replace(&mut self.heads[slot], number);
-        let entry = &mut self.entries[number as usize];
+        let slot = ring_place(slot);
+        let behind = self.heads[slot];
         (entry.before, entry.behind) = (NONE, behind);
+        self.heads[slot] = number;
         if behind == NONE {
             self.filled[slot / 64] |= 1 << (slot % 64);
             self.words |= 1 << (slot / 64);

@@ -452,7 +452,7 @@ impl Flash {
     /// that takes no time.
     #[inline]
     pub(crate) fn next_listed(&mut self, die: DieId, now: Time) -> Option<DieId> {
-        if self.die_events.is_due(die, now) {
+        if self.die_events.is_due_again(die, now) {
             return Some(die);
         }
         self.due.pop()
