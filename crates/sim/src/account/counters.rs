@@ -199,7 +199,8 @@ impl Account {
     }
 
     /// Work is done, charged to a request or to nobody.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
+    #[inline(always)]
     pub(crate) fn worked(
         &mut self,
         phase: Phase,

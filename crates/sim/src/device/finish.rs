@@ -3,7 +3,7 @@
 use super::Device;
 use crate::config::ReadAllocate;
 use crate::handle::SetId;
-use crate::sets::{Operation, Stage};
+use crate::sets::{Mode, Operation, Stage};
 use flashyard_core::command::Op;
 use flashyard_core::units::DieId;
 
@@ -13,12 +13,22 @@ impl Device {
         let leader = operation.leader();
         let alone = |set: &SetId| self.short_road && self.sets[*set].rider().is_none();
         if let Some(set) = leader.filter(alone) {
-            return self.alone_over(set, operation, die);
+            // For the commonest kind all that depends on the kind is known when this is compiled.
+            return match self.sets.stage(set) {
+                Stage::Read => self.alone_over(Stage::Read, set, operation, die),
+                stage => self.alone_over(stage, set, operation, die),
+            };
         }
         if self.account.is_watched() {
             self.teller().operation_over(die, operation);
         }
-        self.for_riders(leader, |device, set| device.settle(set, die, operation));
+        self.for_riders(leader, |device, set| {
+            if device.account.is_watched() {
+                device.teller().tell_done(set, die, operation);
+            }
+            device.settle(device.sets.stage(set), set, die, operation);
+            device.ledger().rest(set, Mode::Slotless);
+        });
         if self.queues.has_state() {
             self.waiting().policy_sees_end(leader, die, operation.op());
         }
@@ -28,17 +38,21 @@ impl Device {
         self.wake_passed();
     }
 
-    /// The operation of a single set is over.
-    fn alone_over(&mut self, set: SetId, operation: &Operation, die: DieId) {
-        self.settle(set, die, operation);
+    /// The operation of a single set, for a command of this kind, is over on the short road.
+    #[expect(clippy::inline_always, reason = "compiled for each of its two callers")]
+    #[inline(always)]
+    fn alone_over(&mut self, stage: Stage, set: SetId, operation: &Operation, die: DieId) {
+        self.settle(stage, set, die, operation);
         self.waiting().stir(die);
-        let reads = self.sets.stage(set) == Stage::Read;
-        if reads && let Some(request) = self.sets.end_read(set) {
+        if stage == Stage::Read
+            && let Some(request) = self.sets.end_read(set)
+        {
             self.host.access_ends();
             if self.host[request].set_over(self.sets.track(set)) {
                 self.answer(request);
             }
         } else {
+            self.ledger().rest(set, Mode::Slotless);
             self.take_effect(set);
             self.stage_over(set);
         }
@@ -59,15 +73,12 @@ impl Device {
         self.work.done = done;
     }
 
-    /// Ends the account of a command and, of a program, fills its block.
+    /// Ends the account of a command of this kind and, of a program, fills its block.
     #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     #[inline(always)]
-    fn settle(&mut self, set: SetId, die: DieId, operation: &Operation) {
-        if self.account.is_watched() {
-            self.teller().tell_done(set, die, operation);
-        }
+    fn settle(&mut self, stage: Stage, set: SetId, die: DieId, operation: &Operation) {
         let phase = self.host.phase();
-        self.ledger().command_over(set, (die, phase), operation);
+        self.ledger().command_over((stage, set), (die, phase), operation);
         if operation.op() == Op::Program {
             self.ftl.programmed(self.sets[set].ppn().expect("a program has a page"));
         }

@@ -9,17 +9,17 @@ use flashyard_core::command::Op;
 use flashyard_core::units::DieId;
 
 impl Ledger<'_> {
-    /// The command of a set is over, with its operation: that is counted and charged.
+    /// The command of a set, of this kind, is over with its operation: that is counted and charged.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub(crate) fn command_over(
         &mut self,
-        set: SetId,
+        (stage, set): (Stage, SetId),
         place: (DieId, Phase),
         operation: &Operation,
     ) {
-        self.account_for(set, place, operation);
-        self.close_with(set, operation);
+        self.account_for((stage, set), place, operation);
+        self.charge_over((stage, set), operation);
     }
 
     /// Counts a set's share of an operation: the first set of a page stands for the page, the
@@ -28,11 +28,11 @@ impl Ledger<'_> {
     #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub(crate) fn account_for(
         &mut self,
-        set: SetId,
+        (stage, set): (Stage, SetId),
         (die, phase): (DieId, Phase),
         operation: &Operation,
     ) {
-        let (stage, state) = (self.sets.stage(set), &self.sets[set]);
+        let state = &self.sets[set];
         let (codewords, rider) = (state.page_codewords(), state.rider());
         if stage == Stage::Program {
             self.account.host_unit_programmed(state.stream());
@@ -47,7 +47,7 @@ impl Ledger<'_> {
                 let command_ns = if leads { self.flash.command_ns() } else { 0 };
                 command_ns + self.flash.channel_ns(stage, codewords, operation.slc())
             };
-            self.count_page(set, (operation, phase), (leads, transfer_ns));
+            self.count_page((stage, set), (operation, phase), (leads, transfer_ns));
         }
     }
 
@@ -56,12 +56,12 @@ impl Ledger<'_> {
     #[inline(always)]
     fn count_page(
         &mut self,
-        set: SetId,
+        (stage, set): (Stage, SetId),
         (operation, phase): (&Operation, Phase),
         (leads, transfer_ns): (bool, u64),
     ) {
         let state = &self.sets[set];
-        let (op, purpose, charge) = (operation.op(), state.purpose(), state.charge());
+        let (op, purpose, charge) = (stage.op(), state.purpose_as(stage), state.charge());
         let arrays =
             Work::of_arrays(self.sets.geometry(), op, 1, operation.array(), operation.slc());
         let work = Work { ops: u64::from(leads), transfer_ns, ..arrays };
@@ -81,7 +81,8 @@ impl Ledger<'_> {
                 let operation = *self.flash.operation(die, place);
                 if operation.op() != Op::Read {
                     self.for_riders(operation.leader(), |ledger, set| {
-                        ledger.account_for(set, (die, phase), &operation);
+                        let stage = ledger.sets.stage(set);
+                        ledger.account_for((stage, set), (die, phase), &operation);
                     });
                 }
             }

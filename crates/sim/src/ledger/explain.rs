@@ -10,7 +10,7 @@ use crate::handle::SetId;
 use crate::observe::{Doing, Piece};
 use crate::sets::charge::Ran;
 use crate::sets::track::{ACCOUNTS, OTHER, OWN, Track};
-use crate::sets::{Mode, Operation, Wait};
+use crate::sets::{Mode, Operation, Stage, Wait};
 use flashyard_core::units::{DieId, Span, Time};
 
 /// Waits along which an account is followed before a further one is the first of a row.
@@ -89,7 +89,8 @@ impl Ledger<'_> {
     }
 
     /// A segment that has spent nothing begins.
-    fn rest(&mut self, set: SetId, mode: Mode) {
+    #[inline]
+    pub(crate) fn rest(&mut self, set: SetId, mode: Mode) {
         self.sets.enter(set, mode, self.now);
     }
 
@@ -141,7 +142,7 @@ impl Ledger<'_> {
             }
         };
         match operation {
-            Some(operation) => self.charge_running(set, operation),
+            Some(operation) => self.charge_running((self.sets.stage(set), set), operation),
             None => self.charge_now(set),
         }
         let charged = self.sets.track(set).parts();
@@ -184,7 +185,7 @@ impl Ledger<'_> {
             }
             Mode::Running => {
                 let operation = *self.operation_of(set);
-                self.charge_running(set, &operation);
+                self.charge_running((self.sets.stage(set), set), &operation);
             }
             Mode::Waiting => {
                 let head = self.sets.head_of(set);
@@ -203,26 +204,30 @@ impl Ledger<'_> {
     }
 
     /// Ends the account of a command whose operation has just left its die.
+    pub(crate) fn close_with(&mut self, set: SetId, operation: &Operation) {
+        self.charge_over((self.sets.stage(set), set), operation);
+        self.rest(set, Mode::Slotless);
+    }
+
+    /// Charges a command of this kind whose operation has just left its die.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
-    pub(crate) fn close_with(&mut self, set: SetId, operation: &Operation) {
+    pub(crate) fn charge_over(&mut self, (stage, set): (Stage, SetId), operation: &Operation) {
         if self.sets.track(set).since() < self.now {
             if self.account.is_followed() {
                 self.charge_told(set, Some(operation));
             } else {
-                self.charge_running(set, operation);
+                self.charge_running((stage, set), operation);
             }
         }
-        self.rest(set, Mode::Slotless);
     }
 
-    /// A command was on its die.
+    /// A command of this kind was on its die.
     #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     #[inline(always)]
-    pub(crate) fn charge_running(&mut self, set: SetId, operation: &Operation) {
+    pub(crate) fn charge_running(&mut self, (stage, set): (Stage, SetId), operation: &Operation) {
         let ran = self.running_time(set, operation);
-        let is_data = self.sets.stage(set).is_data();
-        self.sets.track_mut(set).charge_running(&ran, is_data);
+        self.sets.track_mut(set).charge_running(&ran, stage.is_data());
     }
 
     /// The account of a set as of now.

@@ -152,6 +152,7 @@ crate::saved::saved!(Tally { 0 });
 
 impl Tally {
     /// Counts work of one kind for one purpose.
+    #[inline]
     pub const fn count(&mut self, kind: ArrayWork, purpose: Purpose, work: &Work) {
         self.0[kind as usize][purpose as usize].add(work);
     }

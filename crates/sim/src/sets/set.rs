@@ -279,6 +279,17 @@ impl Set {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub(crate) const fn purpose(&self) -> Purpose {
+        self.purpose_as(self.current)
+    }
+
+    /// The same, where that command is known to be of this kind.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
+    pub(crate) const fn purpose_as(&self, stage: Stage) -> Purpose {
+        if matches!(stage, Stage::Read) {
+            // Of a page access, which no work of the device's own is.
+            return Purpose::Host;
+        }
         let levels = match self.work {
             Work::Own(
                 OwnWork::Copy { purpose, .. }
@@ -288,7 +299,7 @@ impl Set {
             Work::Own(OwnWork::Steps { levels, .. }) => levels,
             _ => false,
         };
-        self.current.purpose(levels)
+        stage.purpose(levels)
     }
 }
 
