@@ -14,9 +14,10 @@ impl Device {
             self.array_done(die);
         }
         if output {
-            let operation = self.flash.output_done(die, self.now);
+            let (operation, follows) = self.flash.output_done(die, self.now);
             self.operation_over(&operation, die);
-            if self.flash.register_free(die, self.now) {
+            if follows {
+                self.flash.release(die);
                 self.released(die);
             }
         }
@@ -25,20 +26,22 @@ impl Device {
     /// The array of a die is done with its operation, or on its way from a suspended one.
     #[inline]
     fn array_done(&mut self, die: DieId) {
-        if self.flash.has_requests() {
-            return self.requests_array_done(die);
+        if self.flash.has_requests() || self.account.is_watched() {
+            return self.told_array_done(die);
         }
         let end = self.flash.array_done(die, self.now);
-        if !matches!(end, ArrayEnd::Paused) {
-            self.account.array_over(self.now, die);
-        }
         self.array_ended(die, &end);
     }
 
-    /// The array of a die is done with its operation, or the controller gets to know that.
+    /// The same where somebody is told, or the controller has to get to know that.
     #[cold]
-    fn requests_array_done(&mut self, die: DieId) {
-        let (finished, end) = self.flash.requests_array_done(die, self.now);
+    fn told_array_done(&mut self, die: DieId) {
+        let (finished, end) = if self.flash.has_requests() {
+            self.flash.requests_array_done(die, self.now)
+        } else {
+            let end = self.flash.array_done(die, self.now);
+            (!matches!(end, ArrayEnd::Paused), end)
+        };
         if finished {
             self.account.array_over(self.now, die);
         }

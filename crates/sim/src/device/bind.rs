@@ -9,16 +9,17 @@
 use super::{Device, SimError};
 use crate::ftl::{Binding, NandRule, Room};
 use crate::handle::SetId;
+use crate::sets::Stage;
 use crate::waiting::bind::Bound;
 use flashyard_core::command::Op;
 use flashyard_core::units::{DieId, PlaneId, Ppn};
 
 impl Device {
-    /// Binds the page of a command that is about to start on a die.
+    /// Binds the page of a command of this kind that is about to start on a die.
     #[inline(always)]
-    pub(super) fn bind(&mut self, set: SetId, die: DieId) -> Bound {
-        match self.sets.stage(set).op() {
-            Op::Read => self.waiting().bind_read(set, die),
+    pub(super) fn bind(&mut self, stage: Stage, set: SetId, die: DieId) -> Bound {
+        match stage.op() {
+            Op::Read => self.waiting().bind_read(stage, set, die),
             Op::Erase => Bound::Page(self.sets[set].ppn()),
             Op::Program => self.bind_program(set),
         }
@@ -63,7 +64,7 @@ impl Device {
         let first = geometry.first_plane(die).get();
         for plane in (first..first + geometry.planes).map(PlaneId::new).filter(|p| *p != own) {
             let Some(set) = self.waiting().beside(stage, (die, plane), ppn) else { continue };
-            let Bound::Page(page) = self.bind(set, die) else { continue };
+            let Bound::Page(page) = self.bind(stage, set, die) else { continue };
             self.waiting().join(set, (die, plane), page, &mut last);
         }
     }

@@ -2,6 +2,8 @@
 
 use super::Device;
 use crate::flash::Accepts;
+use crate::handle::SetId;
+use crate::sets::Stage;
 use crate::waiting::bind::Bound;
 use flashyard_core::command::Op;
 use flashyard_core::units::DieId;
@@ -46,20 +48,32 @@ impl Device {
             return false;
         }
         let Some(set) = next else { return false };
-        let op = self.sets.stage(set).op();
+        // For the commonest kind all that depends on the kind is known when this is compiled.
+        match self.sets.stage(set) {
+            Stage::Read => self.dispatch_as(Stage::Read, set, die, accepts),
+            stage => self.dispatch_as(stage, set, die, accepts),
+        }
+    }
+
+    /// A die takes the command of a set, which comes next and is of this kind, if it can. Returns
+    /// whether that goes elsewhere.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "compiled for each of its two callers")]
+    fn dispatch_as(&mut self, stage: Stage, set: SetId, die: DieId, accepts: Accepts) -> bool {
+        let op = stage.op();
         if (matches!(accepts, Accepts::Reads) && op != Op::Read)
             || (!self.short_road && op == Op::Program && self.host.holds_programs(self.now))
             || (self.flash.limits_power() && !self.waiting().has_power(die, op))
         {
             return false;
         }
-        match self.bind(set, die) {
+        match self.bind(stage, set, die) {
             Bound::Page(ppn) => {
                 self.waiting().take(set, die);
                 if !self.short_road {
                     self.waiting().leaves_for_die(set, true);
                 }
-                self.start(set, die, ppn);
+                self.start(stage, set, die, ppn);
                 self.suspend_if_asked(die);
                 false
             }
@@ -76,7 +90,8 @@ impl Device {
     }
 
     /// The operation of a die makes way for a read where that may be.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     fn suspend_if_asked(&mut self, die: DieId) {
         if self.flash.suspends() && self.flash.array_works(die) && !self.flash.is_reading(die) {
             self.suspend_for_read(die);

@@ -8,18 +8,9 @@ use flashyard_core::units::{DieId, Ppn};
 
 impl Device {
     /// The die takes a command, and with it whatever else one operation can serve.
-    #[inline]
-    pub(super) fn start(&mut self, set: SetId, die: DieId, ppn: Option<Ppn>) {
-        // For the commonest kind all that depends on the kind is known when this is compiled.
-        match self.sets.stage(set) {
-            Stage::Read => self.start_as(Stage::Read, set, die, ppn),
-            stage => self.start_as(stage, set, die, ppn),
-        }
-    }
-
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "compiled for each of its two callers")]
-    fn start_as(&mut self, stage: Stage, set: SetId, die: DieId, ppn: Option<Ppn>) {
+    #[expect(clippy::inline_always, reason = "compiled for two kinds of commands")]
+    pub(super) fn start(&mut self, stage: Stage, set: SetId, die: DieId, ppn: Option<Ppn>) {
         let op = stage.op();
         let slc = self.flash.has_slc() && self.ftl.is_slc(ppn);
         let collects = Collects::of(stage.purpose(false));
@@ -32,14 +23,14 @@ impl Device {
             }
             self.ledger().enter(set, Mode::Running);
         }
-        self.waiting().board_as(stage, set, ppn, true);
+        let codewords = self.waiting().board_as(stage, set, ppn, true);
         if !self.short_road && self.account.is_watched() {
             self.teller().operation_began(set, die, op);
         }
         if self.queues.gathers() {
             self.gather(set, die, ppn);
         }
-        self.waiting().plan_operation(set, die, stage);
+        self.waiting().plan_operation(set, die, stage, (ppn, codewords));
         self.phases_began();
         if !self.short_road && self.account.is_watched() {
             self.waiting().check_pages(set);

@@ -15,7 +15,8 @@ impl Device {
 
     /// Phases have got the channel: the checker sees them, and reads that wait behind programs and
     /// erases ask for their suspension.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub(super) fn phases_began(&mut self) {
         if self.flash.has_news() {
             self.follow_phases();

@@ -163,24 +163,32 @@ impl Flash {
     #[inline(always)]
     fn grant(&mut self, die: DieId, place: Place, at: Time) {
         let unit = &mut self.dies[die.index()];
+        let channel = &mut self.channels[unit.channel.index()];
         let (due, ns) = match place {
             Place::Output => (unit.output.leaves(at), unit.output.needs_ns(place)),
             Place::Array | Place::Suspended => (unit.array.leads(at), unit.array.needs_ns(place)),
         };
-        let (channel, is_change) = (unit.channel, !unit.array.reads());
-        self.die_events.set(die, place, due);
-        if ns > 0 && !self.unshared {
-            let end = at + Span::from_ns(ns);
-            let state = &mut self.channels[channel.index()];
-            state.free = end;
-            state.carries_output = place == Place::Output;
-            state.carried_ns += ns;
-            if self.notes_transfers {
-                self.transfers.push_back(Transfer { channel, die, place, from: at, until: end });
-            }
-            if self.suspends && place == Place::Array && is_change {
-                self.granted.push_back(die);
-            }
+        let takes = ns > 0 && !self.unshared;
+        if takes {
+            channel.free = at + Span::from_ns(ns);
+            channel.carries_output = place == Place::Output;
+            channel.carried_ns += ns;
         }
+        let may_wait = self.suspends && place == Place::Array && !unit.array.reads();
+        self.die_events.set(die, place, due);
+        if takes && may_wait {
+            self.granted.push_back(die);
+        }
+        if takes && self.notes_transfers {
+            self.note_transfer(die, place, at);
+        }
+    }
+
+    /// The transfer of a phase has begun, which is checked.
+    #[cold]
+    fn note_transfer(&mut self, die: DieId, place: Place, from: Time) {
+        let channel = self.dies[die.index()].channel;
+        let until = self.channels[channel.index()].free;
+        self.transfers.push_back(Transfer { channel, die, place, from, until });
     }
 }

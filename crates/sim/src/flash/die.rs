@@ -58,9 +58,16 @@ impl Die {
         }
     }
 
+    /// What the array has sensed goes to the page register.
+    #[inline]
+    pub(super) fn release(&mut self) {
+        self.array.take_to(&mut self.output);
+    }
+
     /// What it is doing may have changed: its running totals follow. `waits` is whether it waits
     /// for power.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub(super) fn relabel(&mut self, now: Time, waits: bool) {
         let operation = if self.array.serves() {
             &self.array
@@ -84,7 +91,8 @@ impl Die {
     }
 
     /// The running totals of what it does, as of now.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub(super) fn busy(&self, now: Time) -> [u64; DIE_ACCOUNTS] {
         let mut busy = self.busy;
         if self.doing != NOTHING {

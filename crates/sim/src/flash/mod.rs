@@ -334,7 +334,8 @@ impl Flash {
     }
 
     /// How long the array works on a page, of a block with one bit a cell (`slc`) or of another.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub(crate) fn array_time(&self, op: Op, ppn: Option<Ppn>, slc: bool) -> Span {
         self.timing_of(slc).array(op, ppn)
     }
@@ -527,7 +528,8 @@ impl Flash {
 
     /// The array of a die takes an operation of `leader`, on blocks with one bit a cell (`slc`) or
     /// on others.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub(crate) fn take(
         &mut self,
         die: DieId,
@@ -544,12 +546,12 @@ impl Flash {
     #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub(crate) fn plan(&mut self, die: DieId, array: Span, data_ns: u64, now: Time) -> u64 {
         self.draw_array(die, array);
-        let operation = &mut self.dies[die.index()].array;
-        let op = operation.op();
+        let unit = &mut self.dies[die.index()];
+        let op = unit.array.op();
         let lead_ns = self.timing.command_ns + if op == Op::Program { data_ns } else { 0 };
-        let channel_ns = operation.cross(lead_ns, if op == Op::Read { data_ns } else { 0 });
+        let channel_ns = unit.array.cross(lead_ns, if op == Op::Read { data_ns } else { 0 });
+        unit.relabel(now, false);
         self.want_channel(die, op == Op::Program, Place::Array, now);
-        self.relabel(die, now);
         channel_ns
     }
 
@@ -588,16 +590,16 @@ impl Flash {
     /// What the array of a die has sensed goes to the page register. Its data want the channel
     /// when [`Self::send_out`] says so.
     #[inline]
-    fn release(&mut self, die: DieId) {
-        let unit = &mut self.dies[die.index()];
-        unit.output = unit.array.take();
+    pub(crate) fn release(&mut self, die: DieId) {
+        self.dies[die.index()].release();
         if self.bus.is_some() {
             self.requests_release(die);
         }
     }
 
     /// The data in the page register of a die leave as soon as the channel is free.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each read; a call costs as much")]
     pub(crate) fn send_out(&mut self, die: DieId, now: Time) {
         if self.bus.is_some() {
             return self.requests_send_out(die, now);
@@ -605,26 +607,16 @@ impl Flash {
         self.want_channel(die, true, Place::Output, now);
     }
 
-    /// The data of a die have left its page register: the operation is over.
+    /// The data of a die have left its page register: the operation is over, and the channel may
+    /// choose. Returns the operation, and whether what the array has sensed follows it.
     #[inline]
-    pub(crate) fn output_done(&mut self, die: DieId, now: Time) -> Operation {
+    pub(crate) fn output_done(&mut self, die: DieId, now: Time) -> (Operation, bool) {
         let unit = &mut self.dies[die.index()];
-        let operation = unit.output.take();
+        let (operation, follows) = (unit.output.take(), unit.array.is_held());
         unit.leaving = false;
         self.relabel(die, now);
-        operation
-    }
-
-    /// The page register of a die is free: its channel may choose, and what the array has sensed
-    /// may follow. Returns whether it does.
-    #[inline]
-    pub(crate) fn register_free(&mut self, die: DieId, now: Time) -> bool {
         self.output_left(die, now);
-        let held = self.dies[die.index()].array.is_held();
-        if held {
-            self.release(die);
-        }
-        held
+        (operation, follows)
     }
 
     /// What a die is doing may have changed.
@@ -715,7 +707,8 @@ impl Flash {
 /// What the account reads.
 impl Flash {
     /// The running totals of what a die does, as of now.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub(crate) fn busy(&self, die: DieId, now: Time) -> [u64; DIE_ACCOUNTS] {
         self.dies[die.index()].busy(now)
     }

@@ -137,7 +137,8 @@ impl Timing {
     }
 
     /// How long the array works on a page; `None` is one that was never written.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub(super) fn array(&self, op: Op, ppn: Option<Ppn>) -> Span {
         let at = if op == Op::Erase { 0 } else { self.page_type(ppn) };
         match op {
@@ -148,7 +149,8 @@ impl Timing {
     }
 
     /// The type of a page, counted from 0.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     fn page_type(&self, ppn: Option<Ppn>) -> usize {
         let page_type = match ppn {
             Some(ppn) if self.page_types > 1 => {

@@ -199,7 +199,8 @@ impl Base {
 
     /// The plane that a unit which is read turns out to be on, where data may be on another plane
     /// than striping says, and change planes.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub(crate) fn plane_now(&self, place: Option<Ppn>) -> Option<PlaneId> {
         if self.moves { place.map(|ppn| self.geometry.plane_of(ppn)) } else { None }
     }

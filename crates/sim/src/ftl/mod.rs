@@ -249,7 +249,8 @@ impl Ftl {
 
     /// A die takes a command, which `ends` the turn of garbage collection where it is one of that,
     /// or one that it did not wait for.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub(crate) fn note_turn(&mut self, die: DieId, ends: impl FnOnce() -> bool) {
         if self.is_paced() {
             either!(&mut self.scheme, own => own.note_turn(die, ends()));

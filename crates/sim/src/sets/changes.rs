@@ -308,14 +308,14 @@ impl Sets {
         self.changes_of(lpn).any(is_other) || (changes && self.reads_of(lpn).any(is_other))
     }
 
-    /// Whether a set below `number` that changes `lpn` is live.
+    /// Whether a change of the unit of a set is live that was translated before it.
     #[inline]
-    pub(crate) fn is_changed_before(&self, lpn: Lpn, number: u64) -> bool {
-        self.has_changes() && self.has_earlier_change(lpn, number)
+    pub(crate) fn overtakes_change(&self, set: SetId) -> bool {
+        self.has_changes() && self.has_earlier_change(set)
     }
 
-    fn has_earlier_change(&self, lpn: Lpn, number: u64) -> bool {
-        let latest = self.latest_of(lpn);
+    fn has_earlier_change(&self, set: SetId) -> bool {
+        let (latest, number) = (self.latest_of(self[set].lpn), self.number(set));
         latest.is_some_and(|latest| self.number(self.later_of_lpn(latest)) < number)
     }
 

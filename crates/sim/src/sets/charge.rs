@@ -80,7 +80,8 @@ impl Track {
     }
 
     /// A command waited in the queue of its die for `elapsed`, whose running totals are `busy` now.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub(crate) fn charge_queued(
         &mut self,
         busy: [u64; DIE_ACCOUNTS],

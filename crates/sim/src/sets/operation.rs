@@ -338,6 +338,14 @@ impl Operation {
         operation
     }
 
+    /// It goes from its place to another one; none is there then.
+    #[inline]
+    pub(crate) const fn take_to(&mut self, place: &mut Self) {
+        *place = *self;
+        (place.held, self.held) = (false, false);
+        self.leader = None;
+    }
+
     /// Bulk copies: it is another one, that began then and takes so long.
     pub(crate) fn replace(&mut self, op: Op, began: Time, array: Span) {
         (self.op, self.does) = (op, self.collects.does(op));

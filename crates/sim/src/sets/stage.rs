@@ -88,26 +88,14 @@ impl Stage {
 
     /// What the array does; nothing for the buffer, the link and a barrier.
     pub(crate) const fn op(self) -> Op {
-        match self {
-            Self::EvictRead
-            | Self::Fetch
-            | Self::OldRead
-            | Self::Read
-            | Self::AheadRead
-            | Self::CopyRead
-            | Self::MergeRead
-            | Self::FoldRead
-            | Self::RewriteRead => Op::Read,
-            Self::Writeback
-            | Self::Program
-            | Self::CopyProgram
-            | Self::MergeProgram
-            | Self::FoldProgram
-            | Self::RewriteProgram
-            | Self::JournalProgram
-            | Self::PadProgram => Op::Program,
-            Self::Erase | Self::HostErase | Self::MergeErase | Self::FoldErase => Op::Erase,
-            Self::Buffer | Self::Link | Self::Barrier => unreachable!(),
+        let stage = self as u8;
+        if stage <= Self::RewriteRead as u8 {
+            Op::Read
+        } else if stage <= Self::PadProgram as u8 {
+            Op::Program
+        } else {
+            assert!(stage <= Self::FoldErase as u8, "no die serves it");
+            Op::Erase
         }
     }
 

@@ -19,12 +19,14 @@ pub(crate) enum Bound {
 }
 
 impl Waiting<'_> {
-    /// Binds the page of a read that is about to start on a die.
+    /// Binds the page of a read of this kind that is about to start on a die.
     #[inline(always)]
-    pub(crate) fn bind_read(&mut self, set: SetId, die: DieId) -> Bound {
-        // A read without translation names its page.
-        let named = || self.ftl.unit_named(self.sets[set].lpn());
-        let target = self.read_target(set).or_else(named);
+    pub(crate) fn bind_read(&mut self, stage: Stage, set: SetId, die: DieId) -> Bound {
+        let target = match self.target_of(stage, set) {
+            Some(target) => Some(target),
+            // A read without translation names its page.
+            None => self.ftl.unit_named(self.sets[set].lpn()),
+        };
         match self.ftl.plane_now(target) {
             Some(plane) if self.settings.geometry.die_of_plane(plane) != die => {
                 Bound::Elsewhere(plane)
@@ -38,10 +40,15 @@ impl Waiting<'_> {
     }
 
     /// The unit that a read would find now.
-    #[inline(always)]
     pub(super) fn read_target(&self, set: SetId) -> Option<Ppn> {
+        self.target_of(self.sets.stage(set), set)
+    }
+
+    /// The same of a read of this kind.
+    #[inline(always)]
+    fn target_of(&self, stage: Stage, set: SetId) -> Option<Ppn> {
         let state = &self.sets[set];
-        match self.sets.stage(set) {
+        match stage {
             Stage::Read | Stage::OldRead | Stage::AheadRead => self.ftl.locate(state.lpn()),
             Stage::EvictRead | Stage::RewriteRead => self.ftl.locate_map(state.map_page()),
             Stage::Fetch => self.ftl.locate_entry(state.lpn()),

@@ -93,7 +93,7 @@ impl Waiting<'_> {
             if self.flash.has_slc() && !self.has_cells_of(set, Some(ppn)) {
                 continue;
             }
-            let Bound::Page(page) = self.bind_read(set, die) else { continue };
+            let Bound::Page(page) = self.bind_read(stage, set, die) else { continue };
             taken |= 1 << plane;
             self.join(set, (die, own), page, last);
             // Others of its page have left the queue.
@@ -176,7 +176,8 @@ impl Waiting<'_> {
                 Some(unit) => self.ftl.map().data_of(unit),
                 None => Some(Lpn::new(other)),
             };
-            let Some(set) = lpn.and_then(|lpn| self.sets.queued_read(lpn, die)) else { continue };
+            let Some(lpn) = lpn else { continue };
+            let Some(set) = self.sets.queued_read(lpn, die) else { continue };
             if unit.is_some() || self.ftl.locate(self.sets[set].lpn()).is_none() {
                 self.lend().share_page(head, set, unit, last);
             }
@@ -235,7 +236,8 @@ impl Waiting<'_> {
         *last = set;
     }
 
-    /// A command of this kind is on the die; its account has been told.
+    /// A command of this kind is on the die; its account has been told. Returns how many codewords
+    /// of its page it moves, if it is the first of the page.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "compiled for a kind that is known")]
     pub(crate) fn board_as(
@@ -244,12 +246,12 @@ impl Waiting<'_> {
         set: SetId,
         ppn: Option<Ppn>,
         heads_page: bool,
-    ) {
-        let page_codewords = if heads_page { self.codewords(set) } else { 0 };
+    ) -> u32 {
+        let page_codewords = if heads_page { self.codewords_of(stage, set) } else { 0 };
         self.sets.board(set, ppn, page_codewords, self.now);
-        let lpn = self.sets[set].lpn();
-        if stage == Stage::Read && self.sets.is_changed_before(lpn, self.sets.number(set)) {
+        if stage == Stage::Read && self.sets.overtakes_change(set) {
             self.account.data_hazard_ignored();
         }
+        page_codewords
     }
 }

@@ -356,9 +356,15 @@ impl Waiting<'_> {
     /// go into the write buffer those that it asks for, of anything else all of them.
     #[inline(always)]
     pub(crate) fn codewords(&self, set: SetId) -> u32 {
+        self.codewords_of(self.sets.stage(set), set)
+    }
+
+    /// The same of a command of this kind.
+    #[inline(always)]
+    fn codewords_of(&self, stage: Stage, set: SetId) -> u32 {
         let of_unit = self.flash.codewords();
         let whole = of_unit == 1
-            || self.sets.stage(set) != Stage::Read
+            || stage != Stage::Read
             || self.settings.keys.buffer.read_allocate != ReadAllocate::Never;
         if whole { of_unit } else { self.codewords_asked(set, of_unit) }
     }

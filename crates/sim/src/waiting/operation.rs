@@ -7,15 +7,21 @@ use crate::random::TurnedBits;
 use crate::sets::{Place, Stage};
 use flashyard_core::command::Op;
 use flashyard_core::policy::Happened;
-use flashyard_core::units::{DieId, Span};
+use flashyard_core::units::{DieId, Ppn, Span};
 
 impl Waiting<'_> {
-    /// Plans the phases of the operation of `leader` that has just been put together.
+    /// Plans the phases of the operation of `leader` that has just been put together. Of the page
+    /// of the leader alone it moves so many codewords.
     #[inline(always)]
-    pub(crate) fn plan_operation(&mut self, leader: SetId, die: DieId, stage: Stage) {
-        let state = &self.sets[leader];
-        let (rider, ppn, page_codewords) = (state.rider(), state.ppn(), state.page_codewords());
-        if rider.is_some() || self.flash.varies() || self.flash.has_requests() {
+    pub(crate) fn plan_operation(
+        &mut self,
+        leader: SetId,
+        die: DieId,
+        stage: Stage,
+        (ppn, page_codewords): (Option<Ppn>, u32),
+    ) {
+        let together = self.queues.gathers() && self.sets[leader].rider().is_some();
+        if together || self.flash.varies() || self.flash.has_requests() {
             return self.lend().plan_together(leader, die, stage);
         }
         let array = self.flash.array_time(stage.op(), ppn, false);
