@@ -95,9 +95,24 @@ impl Die {
     #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub(super) fn busy(&self, now: Time) -> [u64; DIE_ACCOUNTS] {
         let mut busy = self.busy;
-        if self.doing != NOTHING {
-            busy[usize::from(self.doing)] += now.since(self.since).as_ns();
-        }
+        self.add_present(now, &mut busy);
         busy
+    }
+
+    /// Copies its running totals, as of now.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
+    pub(super) fn note_busy(&self, now: Time, busy: &mut [u64; DIE_ACCOUNTS]) {
+        *busy = self.busy;
+        self.add_present(now, busy);
+    }
+
+    /// What it is doing is added to running totals until now.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
+    fn add_present(&self, now: Time, busy: &mut [u64; DIE_ACCOUNTS]) {
+        if let Some(busy) = busy.get_mut(usize::from(self.doing)) {
+            *busy += now.since(self.since).as_ns();
+        }
     }
 }

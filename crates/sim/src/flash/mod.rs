@@ -713,6 +713,13 @@ impl Flash {
         self.dies[die.index()].busy(now)
     }
 
+    /// Copies the running totals of what a die does, as of now.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
+    pub(crate) fn note_busy(&self, die: DieId, now: Time, busy: &mut [u64; DIE_ACCOUNTS]) {
+        self.dies[die.index()].note_busy(now, busy);
+    }
+
     /// Nanoseconds that each die has worked until now.
     pub(crate) fn worked(&self, now: Time) -> impl Iterator<Item = u64> {
         self.dies.iter().map(move |die| die.busy(now)[..DIE_POWER].iter().sum())

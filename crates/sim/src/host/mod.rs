@@ -210,10 +210,10 @@ impl Host {
         self.requests.close(request);
     }
 
-    /// The set of a page access has been made.
+    /// The set of a page access of a request has been made. Returns the request.
     #[inline]
-    pub(crate) fn access_begins(&mut self, handle: RequestId) {
-        self.requests.access_begins(handle);
+    pub(crate) fn access_begins(&mut self, handle: RequestId) -> &mut Pending {
+        self.requests.access_begins(handle)
     }
 
     /// A page access is over.

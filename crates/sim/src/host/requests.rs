@@ -104,13 +104,14 @@ impl Requests {
         (self[request].order == order).then_some(request)
     }
 
-    /// The set of a page access has been made.
+    /// The set of a page access of a request has been made. Returns the request.
     #[inline]
-    pub(super) fn access_begins(&mut self, handle: RequestId) {
+    pub(super) fn access_begins(&mut self, handle: RequestId) -> &mut Pending {
+        self.accesses += 1;
         let request = &mut self[handle];
         request.translated += 1;
         request.unfinished += 1;
-        self.accesses += 1;
+        request
     }
 
     /// A page access is over.

@@ -49,7 +49,7 @@ impl Ledger<'_> {
 
     #[inline]
     fn wait_for_die(&mut self, set: SetId, die: DieId) {
-        self.sets.track_mut(set).waits_for_die(&self.flash.busy(die, self.now));
+        self.flash.note_busy(die, self.now, self.sets.track_mut(set).waits_for_die());
     }
 
     /// A set begins to wait for another one, whose account is its base, or the sum of a row.

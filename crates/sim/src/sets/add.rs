@@ -133,10 +133,15 @@ impl Sets {
             plane,
             mode: Mode::Queued,
             slot: Some(die),
+            ppn: None,
             enqueued: now,
+            rekeys: 0,
             // Those behind the first one are not read.
             stages: slot.stages,
-            ..Set::VACANT
+            // It is in no list, and its neighbours there are not read.
+            links: slot.links,
+            // Known when it has its place in a queue, or when it is on its die.
+            ..*slot
         };
         slot.stages[0] = (Stage::Read, plane);
         self.slots.occupy(die);

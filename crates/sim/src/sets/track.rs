@@ -83,10 +83,10 @@ impl Track {
         self.parts = Parts([0; PARTS]);
     }
 
-    /// It begins to wait for its die, whose running totals are `busy` now.
+    /// It begins to wait for its die, whose running totals are known now. Returns where they go.
     #[inline]
-    pub(crate) fn waits_for_die(&mut self, busy: &[u64; DIE_ACCOUNTS]) {
-        self.base[DIE..=BUS].copy_from_slice(busy);
+    pub(crate) fn waits_for_die(&mut self) -> &mut [u64; DIE_ACCOUNTS] {
+        self.base[DIE..].first_chunk_mut().expect("there are more accounts")
     }
 
     /// It begins to wait for another set, behind so many that wait themselves.

@@ -51,14 +51,15 @@ impl Waiting<'_> {
     /// finds no slot. `buffered` is whether it was looked for in the buffer, in vain.
     #[inline(always)]
     pub(crate) fn admit_read(&mut self, handle: RequestId, page: u32, buffered: bool) -> bool {
-        let (lpn, now) = (self.host[handle].lpn_of(page), self.now);
+        let (request, now) = (&self.host[handle], self.now);
+        let (lpn, order) = (request.lpn_of(page), request.order());
         let place = self.ftl.locate(lpn);
         if place.is_none() && self.settings.keys.nand.unmapped_read == UnmappedRead::Zero {
             return false;
         }
         let plane = self.ftl.plane_of_data(lpn, place);
         let die = self.settings.geometry.die_of_plane(plane);
-        let origin = Origin { request: handle, order: self.host[handle].order(), page };
+        let origin = Origin { request: handle, order, page };
         let set = self.sets.add_read(now, origin, lpn, (plane, die));
         let Some(set) = set else { return false };
         if buffered {
@@ -70,10 +71,9 @@ impl Waiting<'_> {
         }
         let track = self.sets.track_mut(set);
         self.host.charge_until(now, handle, track.earlier());
-        track.waits_for_die(&self.flash.busy(die, now));
-        self.host.access_begins(handle);
+        self.flash.note_busy(die, now, track.waits_for_die());
         self.count_fot(handle, &[set]);
-        let request = &mut self.host[handle];
+        let request = self.host.access_begins(handle);
         request.has_slot(now);
         let view = CommandView {
             op: Op::Read,
