@@ -279,9 +279,11 @@ impl Account {
 
     /// An answered request is over with all work that was charged to it, which observers are told.
     #[cold]
-    pub(crate) fn tell_request_over(&mut self, handle: RequestId, answer: &Answer<'_>, at: Time) {
-        let work = self.work_of(handle);
-        self.tell(&answer.done(at, work));
+    pub(crate) fn request_over(&mut self, handle: RequestId, answer: &Answer<'_>, at: Time) {
+        if self.is_observed() {
+            let work = self.work_of(handle);
+            self.tell(&answer.done(at, work));
+        }
     }
 
     /// All work that was charged to a request, where there are observers, and its energy in

@@ -86,8 +86,8 @@ impl Device {
     fn release_if_over(&mut self, handle: RequestId) {
         let request = &self.host[handle];
         let Some(completion) = request.over() else { return };
-        if self.account.is_observed() {
-            self.account.tell_request_over(handle, &request.answer(), completion);
+        if self.account.is_watched() {
+            self.account.request_over(handle, &request.answer(), completion);
         }
         self.host.close(handle);
     }

@@ -3,7 +3,7 @@
 use super::Device;
 use crate::config::ReadAllocate;
 use crate::handle::SetId;
-use crate::sets::{Mode, Operation, Stage};
+use crate::sets::{Operation, Stage};
 use flashyard_core::command::Op;
 use flashyard_core::units::DieId;
 
@@ -27,7 +27,6 @@ impl Device {
                 device.teller().tell_done(set, die, operation);
             }
             device.settle(device.sets.stage(set), set, die, operation);
-            device.ledger().rest(set, Mode::Slotless);
         });
         if self.queues.has_state() {
             self.waiting().policy_sees_end(leader, die, operation.op());
@@ -52,7 +51,6 @@ impl Device {
                 self.answer(request);
             }
         } else {
-            self.ledger().rest(set, Mode::Slotless);
             self.take_effect(set);
             self.stage_over(set);
         }

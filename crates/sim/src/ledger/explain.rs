@@ -90,7 +90,7 @@ impl Ledger<'_> {
 
     /// A segment that has spent nothing begins.
     #[inline]
-    pub(crate) fn rest(&mut self, set: SetId, mode: Mode) {
+    pub(super) fn rest(&mut self, set: SetId, mode: Mode) {
         self.sets.enter(set, mode, self.now);
     }
 
