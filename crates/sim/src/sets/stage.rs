@@ -169,3 +169,25 @@ impl Stage {
         matches!(self, Self::OldRead | Self::Read | Self::AheadRead | Self::Program)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The comparison that tells reads, programs and erases apart trusts the order of the kinds.
+    #[test]
+    fn what_the_array_does_is_in_the_name_of_the_command() {
+        for stage in Stage::COMMANDS {
+            let name = format!("{stage:?}");
+            let op = if name.ends_with("Erase") {
+                Op::Erase
+            } else if name.ends_with("Program") || stage == Stage::Writeback {
+                Op::Program
+            } else {
+                assert!(name.ends_with("Read") || stage == Stage::Fetch, "{name}");
+                Op::Read
+            };
+            assert_eq!(stage.op(), op, "{name}");
+        }
+    }
+}
