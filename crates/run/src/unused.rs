@@ -40,17 +40,15 @@ pub fn of_all<'a>(mut runs: impl Iterator<Item = &'a [Unused]>) -> Vec<&'a Unuse
 pub(crate) fn of(device: &DeviceKeys, workload: &Experiment, setting: &str) -> Option<Unused> {
     let path = setting.split('=').next()?.trim();
     let (section, key) = path.rsplit_once('.')?;
-    let why = match section.split_once('.') {
-        Some((family, part)) if chooser(family).is_some() => {
-            let chooser = chooser(family)?;
-            let chosen = device.shown(family, chooser)?;
-            (chosen != part).then(|| format!("{family}.{chooser} = {chosen}"))?
-        }
-        _ if workload.unused_by(section, key).is_some() => {
-            let other = workload.unused_by(section, key)?;
-            format!("{section}.{other} = {}", workload.shown(section, other)?)
-        }
-        _ => off(device, section, key)?.to_owned(),
+    let why = if let Some((family, part)) = section.split_once('.')
+        && let Some(chooser) = chooser(family)
+    {
+        let chosen = device.shown(family, chooser)?;
+        (chosen != part).then(|| format!("{family}.{chooser} = {chosen}"))?
+    } else if let Some(other) = workload.unused_by(section, key) {
+        format!("{section}.{other} = {}", workload.shown(section, other)?)
+    } else {
+        off(device, section, key)?.to_owned()
     };
     Some(Unused { path: path.to_owned(), why })
 }

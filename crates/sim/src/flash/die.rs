@@ -94,8 +94,8 @@ impl Die {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub(super) fn busy(&self, now: Time) -> [u64; DIE_ACCOUNTS] {
-        let mut busy = self.busy;
-        self.add_present(now, &mut busy);
+        let mut busy = [0; DIE_ACCOUNTS];
+        self.note_busy(now, &mut busy);
         busy
     }
 
@@ -104,13 +104,6 @@ impl Die {
     #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub(super) fn note_busy(&self, now: Time, busy: &mut [u64; DIE_ACCOUNTS]) {
         *busy = self.busy;
-        self.add_present(now, busy);
-    }
-
-    /// What it is doing is added to running totals until now.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
-    fn add_present(&self, now: Time, busy: &mut [u64; DIE_ACCOUNTS]) {
         if let Some(busy) = busy.get_mut(usize::from(self.doing)) {
             *busy += now.since(self.since).as_ns();
         }

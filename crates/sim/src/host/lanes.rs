@@ -157,9 +157,6 @@ impl Lanes {
         let Some(request) = &feed.next else { return Time::MAX };
         let lane = &self.streams[lane];
         let below = |depth| if lane.outstanding < depth { now } else { Time::MAX };
-        if lane.keys.pacing == Pacing::Closed {
-            return below(lane.keys.depth);
-        }
         match lane.keys.pacing {
             Pacing::Open => start.saturating_add(request.arrival.since(Time::ZERO)),
             Pacing::Closed => below(lane.keys.depth),

@@ -4,7 +4,7 @@ use super::Ledger;
 use crate::handle::SetId;
 use crate::metrics::counters::{ArrayWork, Phase, Work};
 use crate::observe::CommandName;
-use crate::sets::{Mode, Operation, Place, Stage};
+use crate::sets::{Operation, Place, Stage};
 use flashyard_core::command::Op;
 use flashyard_core::units::DieId;
 
@@ -19,8 +19,7 @@ impl Ledger<'_> {
         operation: &Operation,
     ) {
         self.account_for((stage, set), place, operation);
-        self.charge_over((stage, set), operation);
-        self.rest(set, Mode::Slotless);
+        self.close_with((stage, set), operation);
     }
 
     /// Counts a set's share of an operation: the first set of a page stands for the page, the

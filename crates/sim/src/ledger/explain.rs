@@ -90,7 +90,7 @@ impl Ledger<'_> {
 
     /// A segment that has spent nothing begins.
     #[inline]
-    pub(super) fn rest(&mut self, set: SetId, mode: Mode) {
+    fn rest(&mut self, set: SetId, mode: Mode) {
         self.sets.enter(set, mode, self.now);
     }
 
@@ -203,16 +203,10 @@ impl Ledger<'_> {
         self.now.since(self.sets.track(set).since()).as_ns()
     }
 
-    /// Ends the account of a command whose operation has just left its die.
-    pub(crate) fn close_with(&mut self, set: SetId, operation: &Operation) {
-        self.charge_over((self.sets.stage(set), set), operation);
-        self.rest(set, Mode::Slotless);
-    }
-
-    /// Charges a command of this kind whose operation has just left its die.
+    /// Ends the account of a command of this kind whose operation has just left its die.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
-    pub(crate) fn charge_over(&mut self, (stage, set): (Stage, SetId), operation: &Operation) {
+    pub(crate) fn close_with(&mut self, (stage, set): (Stage, SetId), operation: &Operation) {
         if self.sets.track(set).since() < self.now {
             if self.account.is_followed() {
                 self.charge_told(set, Some(operation));
@@ -220,6 +214,7 @@ impl Ledger<'_> {
                 self.charge_running((stage, set), operation);
             }
         }
+        self.rest(set, Mode::Slotless);
     }
 
     /// A command of this kind was on its die.

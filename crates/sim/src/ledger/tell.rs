@@ -78,7 +78,7 @@ impl Ledger<'_> {
         }
         account.suspended(now, die, false);
         self.for_riders(leader, |ledger, set| {
-            ledger.close_with(set, operation);
+            ledger.close_with((ledger.sets.stage(set), set), operation);
             ledger.enter(set, Mode::Suspended);
         });
         self.sets.stand(leader, Place::Suspended);

@@ -98,10 +98,10 @@ impl Placement for PageFtl {
         assert_eq!(job.eraser, Some(set), "another job erases this block");
         let last = self.united_over();
         let of_all = if self.united.is_some() { PlaneId::new(0) } else { plane };
-        let held = self.pacing.as_deref().is_some_and(|pacing| pacing.owes(plane));
+        let owes = self.pacing.as_deref().is_some_and(|pacing| pacing.owes(plane));
         let state = self.plane_mut(of_all);
         let waits = last && std::mem::take(&mut state.programs_wait);
-        let held = held && state.rounds_without_room < ROUNDS_LEVELLING;
+        let held = owes && state.rounds_without_room < ROUNDS_LEVELLING;
         state.rounds_without_room += u32::from(waits || held);
         let rounds = u64::from(state.rounds_without_room);
         let patience = ROUNDS_WITHOUT_ROOM * u64::from(lent.base.geometry.blocks_per_plane);
