@@ -1,7 +1,7 @@
 //! What a fit found, as text and as JSON.
 
 use crate::args::fit::FitArgs;
-use crate::output::table::{render, table};
+use crate::output::table::{render, render_groups, table};
 use anyhow::Result;
 use flashyard_core::key::Kind;
 use flashyard_run::contract::SCHEMA_VERSION;
@@ -62,7 +62,8 @@ pub(super) fn cells_table(cells: &[Cell], figures: &[Vec<f64>]) -> String {
             ]);
         }
     }
-    render(&rows)
+    // A cell with a long name has a narrow column, and not its figures a table each.
+    render_groups(&rows, 4)
 }
 
 fn unit(figure: Figure) -> String {

@@ -1,7 +1,7 @@
 //! The checker's account of the write buffer: what it holds, and what must be kept, on flash or in
 //! a buffer that is not volatile, when.
 
-use super::{Asked, CHUNK, Checker, is_untouched};
+use super::{Asked, Checker};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::{Lpn, Ppn};
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,15 +55,14 @@ impl Checker {
     ) {
         self.buffer.held.clear();
         for (lpn, number, is_dirty, sectors) in lines {
-            let newest = &mut self.newest[lpn.index()];
             if let Some(number) = number.filter(|_| !is_dirty) {
-                *newest = number + 1;
-                if let Some(unit) = self.place[lpn.index()].checked_sub(1) {
-                    self.contents[unit as usize] = *newest;
-                    self.data.store(Ppn::new(unit), lpn, *newest);
+                self.units.touch(lpn).newest = number + 1;
+                if let Some(ppn) = self.places.of(lpn) {
+                    self.contents[ppn.index()] = number + 1;
+                    self.data.store(ppn, lpn, number + 1);
                 }
             }
-            let version = number.map_or(*newest, |number| number + 1);
+            let version = number.map_or(self.units[lpn].newest, |number| number + 1);
             self.buffer.held.insert(lpn, version);
             if let Some(account) = &mut self.sectors {
                 account.adopt_line(lpn, version, sectors);
@@ -75,9 +74,9 @@ impl Checker {
     /// kept, whatever happens, when it is answered.
     pub fn asks(&mut self, order: u64, request: &Request, durable: bool) {
         let barrier = request.is_barrier();
-        let known = |lpn: &Lpn| self.acknowledged[lpn.index()];
+        let known = |lpn: &Lpn| self.units[*lpn].acknowledged;
         let held = self.buffer.held.keys().take(if barrier { usize::MAX } else { 0 });
-        let held = held.filter(|lpn| known(lpn) > self.newest[lpn.index()]);
+        let held = held.filter(|lpn| known(lpn) > self.units[**lpn].newest);
         let volatile = held.map(|lpn| (*lpn, known(lpn))).collect();
         let asked = self.asked.get_mut(&order).expect("it has arrived");
         asked.durable = durable && request.op == RequestOp::Write;
@@ -101,7 +100,7 @@ impl Checker {
 
     fn are_kept(&self, order: u64, changes: &[(Lpn, u64)]) {
         for &(lpn, version) in changes {
-            let (newest, buffer) = (self.newest[lpn.index()], &self.buffer);
+            let (newest, buffer) = (self.units[lpn].newest, &self.buffer);
             let in_buffer = buffer.is_kept
                 && buffer.held.get(&lpn).is_some_and(|&held| held >= version)
                 && !buffer.putting.contains(&(lpn, version));
@@ -159,11 +158,11 @@ impl Checker {
         if let Some(evicted) = evicted {
             self.unbuffered(evicted);
         }
-        let newest = self.newest[lpn.index()];
+        let newest = self.units[lpn].newest;
         assert_eq!(newest, version, "{lpn:?} is in the buffer as it was, not as it is");
         let old = self.buffer.held.insert(lpn, newest);
         assert_eq!(old, None, "{lpn:?} is in the buffer");
-        let place = self.place[lpn.index()].checked_sub(1).map(Ppn::new);
+        let place = self.places.of(lpn);
         if let Some(account) = &mut self.sectors {
             account.stays(lpn, newest, place);
         }
@@ -175,13 +174,13 @@ impl Checker {
             self.unbuffered(evicted);
         }
         assert_eq!(self.buffer.held.get(&lpn), None, "{lpn:?} is in the buffer");
-        let old = self.buffer.coming.insert(lpn, self.newest[lpn.index()]);
+        let old = self.buffer.coming.insert(lpn, self.units[lpn].newest);
         assert_eq!(old, None, "{lpn:?} is being read ahead");
     }
 
     /// A read waits for a unit that is being read ahead: that must be the newest version.
     pub fn ahead_awaited(&mut self, access: (u64, u32), lpn: Lpn) {
-        let version = self.newest[lpn.index()];
+        let version = self.units[lpn].newest;
         let coming = self.buffer.coming.get(&lpn).copied();
         assert_eq!(coming, Some(version), "what comes of {lpn:?} is stale");
         let line = FromLine { version, sectors: self.sectors_of(lpn), nothing_since: None };
@@ -205,7 +204,7 @@ impl Checker {
             return;
         }
         let version = self.buffer.held.remove(&lpn).expect("it was there");
-        assert!(self.newest[lpn.index()] >= version, "version {version} of {lpn:?} was lost");
+        assert!(self.units[lpn].newest >= version, "version {version} of {lpn:?} was lost");
         if let Some(account) = &mut self.sectors {
             account.unbuffered(lpn);
         }
@@ -213,7 +212,7 @@ impl Checker {
 
     /// A read gets what an earlier one has found on flash, where nothing newer is.
     pub fn allocated_read(&mut self, access: (u64, u32), lpn: Lpn) {
-        let newest = self.newest[lpn.index()];
+        let newest = self.units[lpn].newest;
         assert_eq!(self.buffer.held.get(&lpn), Some(&newest), "{lpn:?} in the buffer is stale");
         self.gets(access, lpn, newest, true);
     }
@@ -230,20 +229,17 @@ impl Checker {
     fn gets(&mut self, access: (u64, u32), lpn: Lpn, version: u64, held: bool) {
         let account = self.sectors.as_ref().filter(|_| held);
         let sectors = account.map(|account| account.of_line(lpn, version));
-        let nothing_since = (self.place[lpn.index()] == 0).then(|| self.newest[lpn.index()]);
+        let newest = self.units[lpn].newest;
+        let nothing_since = self.places.of(lpn).is_none().then_some(newest);
         self.buffer.reading.insert(access, FromLine { version, sectors, nothing_since });
     }
 
     /// The run is over: what was acknowledged is on flash or in the buffer.
     pub(super) fn keeps_acknowledged(&self) {
-        for (chunk, versions) in self.acknowledged.chunks(CHUNK).enumerate() {
-            if is_untouched(versions) {
-                continue;
-            }
-            for (index, &known) in (chunk * CHUNK..).zip(versions) {
-                let held = self.buffer.held.get(&Lpn::from_index(index)).copied().unwrap_or(0);
-                assert!(self.newest[index].max(held) >= known, "unit {index} lost version {known}");
-            }
+        for (lpn, known) in self.units.touched() {
+            let held = self.buffer.held.get(&lpn).copied().unwrap_or(0);
+            let (kept, version) = (known.newest.max(held), known.acknowledged);
+            assert!(kept >= version, "{lpn:?} lost version {version}");
         }
     }
 }

@@ -10,6 +10,7 @@ mod map;
 mod sectors;
 mod slc;
 mod times;
+mod units;
 
 use crate::config::{MapHazards, Precision, ProgramOrder, Settings};
 use crate::parts::log::none::RawOrder;
@@ -68,13 +69,9 @@ pub struct Checker {
     data: data::DataAccount,
     /// The next unit that each block may program.
     next_unit: Vec<u32>,
-    /// Where the newest committed version of each page is (PPN + 1, or 0 for nowhere), and which.
-    place: Vec<u32>,
-    newest: Vec<u64>,
-    acknowledged: Vec<u64>,
-    /// The latest request, by the order in which they came, from 1, whose change of each page has
-    /// been translated.
-    latest: Vec<u64>,
+    /// Where the newest committed version of each logical unit is, and what else is known of it.
+    places: units::Places,
+    units: units::Rows<units::Known>,
     /// What each die's array does, whether its page register is in use, what is suspended.
     array: Vec<Option<Op>>,
     register: Vec<bool>,
@@ -129,10 +126,8 @@ impl Checker {
             contents: vec![0; physical],
             data: data::DataAccount::new(physical, geometry.unit_bytes()),
             next_unit: vec![0; geometry.blocks() as usize],
-            place: vec![0; units],
-            newest: vec![0; units],
-            acknowledged: vec![0; units],
-            latest: vec![0; units],
+            places: units::Places::new(units),
+            units: units::Rows::new(units),
             array: vec![None; geometry.dies() as usize],
             register: vec![false; geometry.dies() as usize],
             suspended: vec![None; geometry.dies() as usize],
@@ -173,15 +168,13 @@ impl Checker {
     /// Takes over what the initial state wrote: where each logical unit is, and how many units of
     /// each block have been programmed.
     pub fn adopt(&mut self, place: impl Fn(Lpn) -> Option<Ppn>, written: impl Fn(BlockId) -> u32) {
-        for (index, known) in self.place.iter_mut().enumerate() {
-            let lpn = Lpn::from_index(index);
-            *known = place(lpn).map_or(0, |ppn| {
-                self.data.store(ppn, lpn, 0);
-                if let Some(sectors) = &mut self.sectors {
-                    sectors.adopt(lpn);
-                }
-                ppn.get() + 1
-            });
+        for lpn in (0..self.places.len()).map(Lpn::from_index) {
+            let Some(ppn) = place(lpn) else { continue };
+            self.places.set(lpn, Some(ppn));
+            self.data.store(ppn, lpn, 0);
+            if let Some(sectors) = &mut self.sectors {
+                sectors.adopt(lpn);
+            }
         }
         for (index, next) in self.next_unit.iter_mut().enumerate() {
             let block = BlockId::from_index(index);
@@ -234,11 +227,10 @@ impl Checker {
 
     /// A request has arrived.
     pub fn arrived(&mut self, order: u64, request: &Request, first: Lpn, pages: u32) {
-        let start = first.index();
-        let acknowledged = self.acknowledged[start..start + pages as usize].to_vec();
+        let acknowledged = self.acknowledged(first, pages);
         let sectors = match &self.sectors {
             Some(account) if request.op == RequestOp::Read => {
-                let units = (start..).map(Lpn::from_index).zip(&acknowledged);
+                let units = (first.index()..).map(Lpn::from_index).zip(&acknowledged);
                 units.map(|(lpn, version)| account.acknowledged(lpn, *version)).collect()
             }
             _ => Vec::new(),
@@ -257,11 +249,16 @@ impl Checker {
         assert!(self.asked.insert(order, asked).is_none(), "request {order} arrived twice");
     }
 
+    /// The newest acknowledged versions of so many units in a row.
+    fn acknowledged(&self, first: Lpn, units: u32) -> Vec<u64> {
+        let units = (first.get()..first.get() + units).map(Lpn::new);
+        units.map(|lpn| self.units[lpn].acknowledged).collect()
+    }
+
     /// A request is another one since it was started: an append has its place, and a request
     /// without pages has no effect on them.
     pub fn restated(&mut self, order: u64, request: &Request, first: Lpn, pages: u32) {
-        let start = first.index();
-        let acknowledged = self.acknowledged[start..start + pages as usize].to_vec();
+        let acknowledged = self.acknowledged(first, pages);
         let asked = self.asked.get_mut(&order).expect("a request arrives first");
         (asked.request, asked.first, asked.acknowledged) = (*request, first, acknowledged);
     }
@@ -301,10 +298,10 @@ impl Checker {
         let entry = self.asked[&order].entry;
         assert!(entry > 0, "request {order} has not come to the device");
         self.starts(order);
-        let latest = &mut self.latest[lpn.index()];
-        assert!(entry >= *latest, "request {order} was overtaken at {lpn:?} by a later change");
+        let latest = self.units[lpn].latest;
+        assert!(entry >= latest, "request {order} was overtaken at {lpn:?} by a later change");
         if changes {
-            *latest = entry;
+            self.units.touch(lpn).latest = entry;
         }
     }
 
@@ -385,7 +382,7 @@ impl Checker {
     }
 
     fn read(&mut self, lpn: Lpn, ppn: Option<Ppn>, access: (u64, u32)) {
-        let place = self.place[lpn.index()].checked_sub(1).map(Ppn::new);
+        let place = self.places.of(lpn);
         let named = Ppn::new(lpn.get());
         let wanted = if self.raw { Some(named) } else { place };
         assert_eq!(ppn, wanted, "a read of {lpn:?} goes to the wrong unit");
@@ -399,7 +396,7 @@ impl Checker {
                 assert!(holds, "{ppn:?} is read but erased");
                 self.contents[ppn.index()]
             }
-            None => self.newest[lpn.index()],
+            None => self.units[lpn].newest,
         };
         let held = place.map(|_| (lpn, version));
         let promise = ppn.map(|ppn| data::DataAccount::promise(ppn, held));
@@ -491,21 +488,21 @@ impl Checker {
         self.sectors_programmed(order, ppn, lpn, number + 1);
         self.contents[ppn.index()] = number + 1;
         self.data.store(ppn, lpn, number + 1);
-        self.change(order, lpn, number + 1, ppn.get() + 1);
+        self.change(order, lpn, number + 1, Some(ppn));
     }
 
     /// A page has been trimmed.
     pub fn trimmed(&mut self, order: u64, lpn: Lpn, number: u64) {
-        self.change(Some(order), lpn, number + 1, 0);
+        self.change(Some(order), lpn, number + 1, None);
     }
 
-    fn change(&mut self, order: Option<u64>, lpn: Lpn, version: u64, place: u32) {
+    fn change(&mut self, order: Option<u64>, lpn: Lpn, version: u64, place: Option<Ppn>) {
         if let Some(order) = order {
             self.note(order, lpn, version);
         }
-        if version > self.newest[lpn.index()] {
-            self.newest[lpn.index()] = version;
-            self.place[lpn.index()] = place;
+        if version > self.units[lpn].newest {
+            self.units.touch(lpn).newest = version;
+            self.places.set(lpn, place);
         }
     }
 
@@ -523,9 +520,9 @@ impl Checker {
             sectors.copy(from, to);
         }
         if let Some(lpn) = data
-            && self.place[lpn.index()] == from.get() + 1
+            && self.places.of(lpn) == Some(from)
         {
-            self.place[lpn.index()] = to.get() + 1;
+            self.places.set(lpn, Some(to));
         }
     }
 
@@ -560,7 +557,7 @@ impl Checker {
         assert_eq!(asked.to_carry, 0, "bytes of request {order} have not crossed the link");
         self.keeps_promises(order, &asked);
         for (lpn, version) in asked.changed {
-            let known = &mut self.acknowledged[lpn.index()];
+            let known = &mut self.units.touch(lpn).acknowledged;
             if let Some(sectors) = &mut self.sectors {
                 sectors.acknowledge(&asked.request, lpn, version, *known);
             }
@@ -579,31 +576,19 @@ impl Checker {
         self.keeps_acknowledged();
         self.keeps_sectors();
         assert!(self.asked.is_empty(), "requests are unanswered: {:?}", self.asked.keys());
-        for (chunk, places) in self.place.chunks(CHUNK).enumerate() {
-            let first = chunk * CHUNK;
-            if is_untouched(places) && are_unmapped(first..first + places.len()) {
+        for (units, places) in self.places.rows() {
+            let Some(places) = places else {
+                assert!(are_unmapped(units.clone()), "units {units:?}: nobody wrote them");
                 continue;
-            }
-            for (index, &known) in (first..).zip(places) {
-                let lpn = Lpn::from_index(index);
-                let ppn = known.checked_sub(1).map(Ppn::new);
-                assert_eq!(place(lpn), ppn, "where {lpn:?} is");
-                if let Some(ppn) = ppn {
-                    let newest = self.newest[index];
+            };
+            for (lpn, known) in places {
+                assert_eq!(place(lpn), known, "where {lpn:?} is");
+                if let Some(ppn) = known {
+                    let newest = self.units[lpn].newest;
                     assert_eq!(self.contents[ppn.index()], newest, "contents of {lpn:?}");
                     assert!(self.data.holds(ppn, lpn, newest), "{ppn:?} lost data of {lpn:?}");
                 }
             }
         }
     }
-}
-
-/// Units that are looked at together at the end of a run.
-const CHUNK: usize = 4_096;
-
-/// Whether all of these are 0, as on the parts of a device that nothing has touched: the first is,
-/// and each is as the one before. (Comparing slices is fast in any build.)
-fn is_untouched<T: Default + PartialEq>(values: &[T]) -> bool {
-    let Some((first, rest)) = values.split_first() else { return true };
-    *first == T::default() && *rest == values[..rest.len()]
 }

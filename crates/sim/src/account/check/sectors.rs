@@ -227,20 +227,19 @@ impl Before {
 
 impl Checker {
     fn before(&self, lpn: Lpn) -> Before {
-        let place = self.place[lpn.index()].checked_sub(1).map(Ppn::new);
-        let version = place.map_or(self.newest[lpn.index()], |ppn| self.contents[ppn.index()]);
+        let place = self.places.of(lpn);
+        let version = place.map_or(self.units[lpn].newest, |ppn| self.contents[ppn.index()]);
         Before { place, version }
     }
 
     /// Takes over which sectors of the units on flash have been written.
     pub fn adopt_sectors(&mut self, is_written: impl Fn(Lpn, u64) -> bool) {
         let Some(account) = &mut self.sectors else { return };
-        for (index, place) in self.place.iter().enumerate().filter(|(_, place)| **place > 0) {
-            let lpn = Lpn::from_index(index);
+        for (lpn, ppn) in self.places.all() {
             let values: Sectors =
                 (0..account.count as u64).map(|at| u64::from(is_written(lpn, at))).collect();
             if values.contains(&of_nothing(0)) {
-                account.held.insert(Ppn::new(place - 1), values.clone());
+                account.held.insert(ppn, values.clone());
                 account.acknowledged.insert(lpn, values);
             }
         }
@@ -410,7 +409,7 @@ mod tests {
     /// A read of all sectors.
     fn reads(checker: &mut Checker, order: u64) -> bool {
         arrive(checker, order, RequestOp::Read, 0..8);
-        let place = checker.place[UNIT.index()].checked_sub(1).map(Ppn::new);
+        let place = checker.places.of(UNIT);
         checker.next_unit[0] = 8;
         checker.read(UNIT, place, (order, 0));
         catch_unwind(AssertUnwindSafe(|| checker.read_over(order, 0, None))).is_ok()
