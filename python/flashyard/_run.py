@@ -6,6 +6,7 @@ import html
 import itertools
 import json
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Optional, Union, cast
@@ -258,6 +259,11 @@ def run(
     memory_mib
         Memory that the device may take, in MiB, in place of what is free.
 
+    Warns
+    -----
+    UserWarning
+        Where a setting changes nothing, since another key has a value that does not use it.
+
     Returns
     -------
     Result
@@ -279,6 +285,8 @@ def run(
     plan = on._planned(
         what._name, what._text, what._requests, what._settings, seed, memory_mib
     )
+    for unused in plan.unused:
+        warnings.warn(in_python(unused), stacklevel=2)
     with _progress(progress, f"{what.name} on {on.name}") as told:
         command = _command(on, what, seed, cuts)
         outcome = plan.run((log, commands, cuts), check, command, told)

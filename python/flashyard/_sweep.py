@@ -8,6 +8,7 @@ import os
 import shutil
 import tempfile
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from contextlib import contextmanager
@@ -28,7 +29,7 @@ from ._keys import (
 )
 from ._run import DeviceLike, Progress, WorkloadLike, _as_device, _as_workload, _progress
 from ._workload import Workload
-from .errors import ConfigError, SimError
+from .errors import ConfigError, SimError, in_python
 
 #: What points set: an axis for each key, whose combinations are the points, or a list of points.
 Vary = Union[Mapping[str, Any], Iterable[Mapping[str, Any]]]
@@ -216,6 +217,11 @@ def sweep(
         ``True`` for a bar of tqdm where it is installed, or what is called with the share of runs
         that is over, their number, and "".
 
+    Warns
+    -----
+    UserWarning
+        Where a setting changes nothing in any point, since another key does not use it.
+
     Returns
     -------
     Sweep
@@ -243,7 +249,10 @@ def sweep(
             shared = folder if store is not None else None
             _distribute(spec, points, whole, executor, folder, shared, told)
             told = None
-        return Sweep(whole.table(folder, "sweep", keys, told), keys)
+        table, useless = whole.table(folder, "sweep", keys, told)
+    for unused in useless:
+        warnings.warn(in_python(unused), stacklevel=2)
+    return Sweep(table, keys)
 
 
 @contextmanager

@@ -84,6 +84,12 @@ impl Plan {
         self.planned.changes().to_vec()
     }
 
+    /// Settings that change nothing, a sentence each.
+    #[getter]
+    fn unused(&self) -> Vec<String> {
+        self.planned.unused().iter().map(ToString::to_string).collect()
+    }
+
     /// The keys of the device in effect, by section, as JSON.
     fn device_json(&self) -> String {
         let keys = &self.planned.sections.device;

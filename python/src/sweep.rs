@@ -117,7 +117,7 @@ impl Sweep {
     }
 
     /// Runs what is missing, as above, and returns the table: a row a run, with these columns for
-    /// keys.
+    /// keys. With it come the settings that change nothing in any point, a sentence each.
     fn table(
         &self,
         py: Python<'_>,
@@ -125,14 +125,15 @@ impl Sweep {
         name: &str,
         keys: Vec<String>,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<Table> {
+    ) -> PyResult<(Table, Vec<String>)> {
         away(py, progress, |teller| {
             let mut planner = self.planner()?;
             let planned = self.planned(&mut planner, None)?;
             let place = Place::folder(&folder, name, None);
             self.run_points(&planner, &planned, &place, &teller)?;
             let journal = Journal::look(&place)?;
-            table(&planner, &planned, &journal, &keys)
+            let unused = planner.unused().iter().map(ToString::to_string).collect();
+            Ok((table(&planner, &planned, &journal, &keys)?, unused))
         })
     }
 }

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -54,6 +55,18 @@ def test_rows_are_runs_with_the_figures_of_runs(whole: Any) -> None:
         assert row[name] == value, name
     assert list(whole["point"].unique(maintain_order=True)) == list(range(8))
     assert list(whole["seed"])[:4] == [1, 2, 3, 1]
+
+
+def test_settings_without_effect_are_told() -> None:
+    device = fy.device("embedded-2x2", gc__rga__choices=5)
+    with pytest.warns(UserWarning, match="gc.rga.choices changes nothing: gc.policy = greedy"):
+        fy.run(device, _WORKLOAD)
+    with pytest.warns(UserWarning, match="gc.rga.choices changes nothing") as told:
+        fy.sweep(device, _WORKLOAD, {"gc.policy": ["greedy", "fifo"]})
+    assert [warning.filename for warning in told] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fy.sweep(device, _WORKLOAD, {"gc.policy": ["greedy", "rga"]})
 
 
 def test_an_executor_gives_the_same_table(whole: Any, pool: Executor) -> None:

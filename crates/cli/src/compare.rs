@@ -16,7 +16,7 @@ use flashyard_run::points::axis::{self, Axis};
 use flashyard_run::points::runs::{self, Run};
 use flashyard_run::points::{self, refuse_standard_input};
 use flashyard_run::simulate::Outcome;
-use flashyard_run::unused;
+use flashyard_run::unused::UnusedInAll;
 use flashyard_run::verdict::{self, OfSeveral};
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::report::LatencyReport;
@@ -86,9 +86,11 @@ pub(crate) fn run(args: &CompareArgs, own: &OwnParts) -> Result<()> {
     for change in changes {
         remark(&format!("note: {change}"));
     }
-    for unused in unused::of_all(runs.iter().map(|run| run.inputs.unused())) {
-        remark(&format!("note: {unused}"));
+    let mut unused = UnusedInAll::default();
+    for run in &runs {
+        unused.add(run.inputs.unused());
     }
+    unused.get().iter().for_each(|unused| remark(&format!("note: {unused}")));
     let mut outcomes = simulate_all(&runs, args.input.check)?;
     for outcome in &mut outcomes {
         outcome.provenance.command = args::given();

@@ -144,8 +144,7 @@ fn wanted(args: &RunArgs, own: &OwnParts) -> Result<Wanted> {
     }
     let mut settings = inputs.settings()?;
     let has_series = keep_series(args, &mut settings);
-    inputs.changes().iter().for_each(|change| remark(&format!("note: {change}")));
-    inputs.unused().iter().for_each(|unused| remark(&format!("note: {unused}")));
+    inputs.notes().for_each(|what| remark(&format!("note: {what}")));
     let need = inputs.need(&settings, args.input.check).with_cuts(args.cuts.unwrap_or(0));
     if let Some(what) = need.check()? {
         remark(&format!("note: {what}"));

@@ -19,7 +19,7 @@ pub(crate) fn run(args: &ShowArgs, own: &OwnParts) -> Result<()> {
         Named::Device(name) => {
             let inputs = Plan::load(own.clone(), &name, DEFAULT_WORKLOAD, &set)?;
             let settings = inputs.settings()?;
-            inputs.changes().iter().for_each(|change| remark(&format!("note: {change}")));
+            inputs.notes().for_each(|what| remark(&format!("note: {what}")));
             print(&shown::device(&inputs, &settings, args.all))
         }
         Named::Workload(name) if is_toml(&name) => {
@@ -31,6 +31,7 @@ pub(crate) fn run(args: &ShowArgs, own: &OwnParts) -> Result<()> {
         }
         Named::Workload(name) => {
             let inputs = Plan::load(own.clone(), DEFAULT_DEVICE, &name, &set)?;
+            inputs.unused().iter().for_each(|what| remark(&format!("note: {what}")));
             print(&shown::workload(inputs.experiment()))
         }
     }

@@ -465,6 +465,11 @@ impl Plan {
         &self.unused
     }
 
+    /// What its user should know before it runs, a sentence each.
+    pub fn notes(&self) -> impl Iterator<Item = String> {
+        self.changes().iter().cloned().chain(self.unused.iter().map(ToString::to_string))
+    }
+
     /// What the device needs of memory; `checked` is whether it is checked while it runs.
     pub fn need<'a>(&'a self, settings: &'a Settings, checked: bool) -> Need<'a> {
         Need {

@@ -27,12 +27,20 @@ impl fmt::Display for Unused {
 }
 
 /// What is unused in every one of several runs, with the reason in the first one.
-pub fn of_all<'a>(mut runs: impl Iterator<Item = &'a [Unused]>) -> Vec<&'a Unused> {
-    let mut of_all: Vec<&Unused> = runs.next().into_iter().flatten().collect();
-    for run in runs {
+#[derive(Clone, Debug, Default)]
+pub struct UnusedInAll(Option<Vec<Unused>>);
+
+impl UnusedInAll {
+    /// One more run, and what is unused there.
+    pub fn add(&mut self, run: &[Unused]) {
+        let of_all = self.0.get_or_insert_with(|| run.to_vec());
         of_all.retain(|unused| run.iter().any(|other| other.path == unused.path));
     }
-    of_all
+
+    /// What is unused in all of them.
+    pub fn get(&self) -> &[Unused] {
+        self.0.as_deref().unwrap_or_default()
+    }
 }
 
 /// A setting, `section.key=value`, as unused as the other keys make it. None where it may change

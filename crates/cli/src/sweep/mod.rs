@@ -84,6 +84,7 @@ fn grid(job: &Job<'_>, planner: &mut Planner<'_>) -> Result<()> {
     {
         return Err(wrong(&format!("no point can run: {why}")));
     }
+    say_what_is_unused(planner);
     if let Some(tasks) = job.args.shards.slurm {
         let runs = planned.iter().map(|point| point.names().len()).sum();
         return shards::slurm(job, tasks, runs);
@@ -159,6 +160,11 @@ fn open(job: &Job<'_>) -> Result<Runner> {
     Ok(runner)
 }
 
+/// Says which settings change nothing in any point.
+fn say_what_is_unused(planner: &Planner<'_>) {
+    planner.unused().iter().for_each(|unused| remark(&format!("note: {unused}")));
+}
+
 /// Says how many runs need not be done again, and returns how many there are.
 fn say_what_is_known<'a>(
     runner: &Runner,
@@ -200,6 +206,7 @@ fn search(job: &Job<'_>, goal: &Goal, planner: &mut Planner<'_>) -> Result<()> {
     let mut searches = vec![Search::default(); sweep.points.len()];
     let mut planned: BTreeMap<(usize, u64), Planned> = BTreeMap::new();
     let first = plan_next(sweep, goal, &searches, planner)?;
+    say_what_is_unused(planner);
     if job.args.dry_run {
         return list(job, first.values());
     }

@@ -82,8 +82,7 @@ fn explain(
         points::inputs(&Bases::new(own.clone()), &args.input.selection(), "--vary", point)?;
     refuse_standard_input("why", &inputs)?;
     let settings = inputs.settings()?;
-    inputs.changes().iter().for_each(|change| remark(&format!("note: {change}")));
-    inputs.unused().iter().for_each(|unused| remark(&format!("note: {unused}")));
+    inputs.notes().for_each(|what| remark(&format!("note: {what}")));
     if let Some(what) = inputs.need(&settings, args.input.check).check()? {
         remark(&format!("note: {what}"));
     }

@@ -134,8 +134,8 @@ fn device_keys_that_change_nothing_are_told() {
     assert!(unused > 40, "{unused} keys are unused");
 }
 
-/// Keys of parts that are not chosen change nothing, and are told; in a comparison only where no
-/// value of the varied key chooses the part.
+/// Keys of parts that are not chosen change nothing, and are told; in a comparison or a sweep only
+/// where no value of a varied key chooses the part.
 #[test]
 fn keys_of_parts_that_are_not_chosen_are_told() {
     let folder = Folder::new();
@@ -164,6 +164,22 @@ fn keys_of_parts_that_are_not_chosen_are_told() {
     };
     assert!(compared("policy.command=rcf,fifo"));
     assert!(!compared("policy.command=rcf,drs"));
+    let swept = |policies: &str| {
+        let file = format!(
+            "device = \"embedded-2x2\"\nworkload = \"random-read\"\n\
+             set = [\"pattern.requests=300\", \"policy.drs.rekey=false\"]\n\
+             vary = [\"policy.command={policies}\", \"gc.rga.choices=4,5\"]\n"
+        );
+        folder.write("swept.toml", file);
+        let ran = folder.run(&["sweep", "swept.toml", "--dry-run"]);
+        assert_eq!(ran.status, Some(0), "{ran:?}");
+        ["policy.drs.rekey", "gc.rga.choices"]
+            .map(|key| ran.stderr.contains(&format!("note: {key} changes nothing")))
+    };
+    assert_eq!(swept("rcf,fifo"), [true, true]);
+    assert_eq!(swept("rcf,drs"), [false, true]);
+    let shown = folder.run(&["show", "embedded-2x2", "--set", keys[1]]);
+    assert!(shown.stderr.contains("note: gc.rga.choices changes nothing"), "{shown:?}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::plan::{Base, Bases, Plan, Selection};
 use crate::points::axis::{Setting, setting};
 use crate::points::runs::{Outline, Run};
 use crate::points::{self, refuse_standard_input};
+use crate::unused::{Unused, UnusedInAll};
 use anyhow::Result;
 use flashyard_sim::config::Settings;
 use flashyard_sim::own::OwnParts;
@@ -83,6 +84,7 @@ pub struct Planner<'a> {
     room: Option<Room>,
     largest: Largest,
     varied: Varied,
+    unused: UnusedInAll,
     /// Settings of the file.
     set: Vec<Setting>,
     place: String,
@@ -141,6 +143,7 @@ impl<'a> Planner<'a> {
             room: None,
             largest,
             varied,
+            unused: UnusedInAll::default(),
             set,
             place,
             program,
@@ -197,6 +200,11 @@ impl<'a> Planner<'a> {
         self.varied.keys(named)
     }
 
+    /// The settings that change nothing in any point that was planned.
+    pub fn unused(&self) -> &[Unused] {
+        self.unused.get()
+    }
+
     /// The room for devices, once a point is planned that has one.
     pub fn room(&self) -> Room {
         self.room.unwrap_or_default()
@@ -208,6 +216,7 @@ impl<'a> Planner<'a> {
         let inputs = self.inputs(point)?;
         refuse_standard_input("sweep", &inputs)?;
         self.varied.note(&inputs);
+        self.unused.add(inputs.unused());
         let runs = match inputs.settings() {
             Ok(settings) => Ok(self.outlined(&self.run_of(point, inputs, &settings, 0)?)?),
             Err(error) => Err(format!("{error:#}")),

@@ -27,6 +27,13 @@ pub fn check(settings: &Settings) -> Result<(), Refusal> {
                 .to_string(),
         ));
     }
+    if settings.unites_blocks() {
+        return Err(Refusal(
+            "state.initial: no formula is known for the steady state of superblocks; set \
+             state.initial = \"aged\" or placement.unit = \"block\""
+                .to_string(),
+        ));
+    }
     let pools = Pools::new(settings);
     let (pool, writes) = (pools.pool(0), pools.writes());
     let refuse = |why: String| {
@@ -58,10 +65,12 @@ pub fn check(settings: &Settings) -> Result<(), Refusal> {
 pub(crate) fn scratch_bytes(settings: &Settings) -> u64 {
     let planes = u64::from(settings.geometry.all_planes());
     let units = u64::from(settings.exported_units);
-    let by_plane = if planes > 1 { 4 * units.div_ceil(planes) } else { 0 };
+    let by_plane =
+        if planes > 1 && !settings.unites_blocks() { 4 * units.div_ceil(planes) } else { 0 };
     match settings.keys.state.initial {
         InitialState::Fresh | InitialState::Random => 0,
         InitialState::Full => by_plane,
+        InitialState::Aged if settings.unites_blocks() => 0,
         InitialState::Aged => by_plane + age::scratch_bytes(settings),
         // A block of a plan, and of its slots.
         InitialState::Steady => u64::from(settings.geometry.blocks()) * 32,
@@ -105,6 +114,10 @@ fn make_map(settings: &Settings, map: &mut PageMap, tell: &mut dyn FnMut(Buildin
     let meter = &mut Meter::new(u64::from(pools.filled) + aging, tell);
     match state {
         InitialState::Fresh => return made,
+        _ if map.blocks.are_united() => {
+            pools.make_united(map, meter);
+            return made;
+        }
         InitialState::Full | InitialState::Aged => {
             let mut map = ByPlane::new(map, pools.filled);
             pools.fill(&mut map, meter);
@@ -187,8 +200,13 @@ impl<'a> Pools<'a> {
         self.planes[(stripe % self.settings.geometry.all_planes()) as usize]
     }
 
+    /// The plane that is this one in the order of striping.
+    pub(super) fn plane_of_turn(&self, turn: u32) -> u32 {
+        self.planes[turn as usize]
+    }
+
     /// Logical neighbours that lie in different pools, or together on a page.
-    const fn window(&self) -> u32 {
+    pub(super) const fn window(&self) -> u32 {
         self.settings.geometry.all_planes() * self.settings.geometry.stripe_units()
     }
 

@@ -15,6 +15,7 @@ mod planned;
 pub mod progress;
 pub mod random;
 mod rules;
+mod united;
 
 use crate::config::{GcPacing, GcStart, Settings};
 pub use crate::parts::victim::Cleaning;

@@ -1,6 +1,6 @@
 //! What superblocks (`placement.unit = "superblock"`) do not go with.
 
-use crate::config::{Allocation, DeviceKeys, GcPacing, InitialState, MapStore, ReclaimUnit};
+use crate::config::{Allocation, DeviceKeys, GcPacing, MapStore, ReclaimUnit};
 use flashyard_core::quantity::Ppm;
 
 /// Superblocks of a device with so many planes. One plane has blocks alone.
@@ -64,10 +64,5 @@ pub(super) fn check(keys: &DeviceKeys, planes: u32, fail: &mut impl FnMut(String
         keys.power.is_on(),
         "are not what recovery looks for: it scans the open blocks of each plane by themselves",
         "the keys of [power] to their defaults",
-    );
-    refuse(
-        keys.state.initial != InitialState::Fresh,
-        "of a device with a history are not laid: initial states fill planes by themselves",
-        "state.initial = \"fresh\" and write a first phase that is not measured",
     );
 }

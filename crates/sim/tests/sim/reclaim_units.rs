@@ -10,13 +10,15 @@ use crate::formulas::greedy_write_amplification;
 use crate::generators::devices::{Family, case};
 use flashyard_core::quantity::Ppm;
 use flashyard_core::request::{Request, RequestOp};
-use flashyard_core::units::Time;
+use flashyard_core::units::{Lpn, Ppn, Time};
 use flashyard_sim::config::{
     Allocation, DeviceKeys, GcPacing, InitialState, Isolation, MapStore, ReclaimUnit, Settings,
 };
 use flashyard_sim::device::{Device, PhaseKeys};
 use flashyard_sim::drive::Drive;
-use flashyard_sim::observe::{BlockErased, Observer, Shared, UnitProgrammed};
+use flashyard_sim::ftl::page_map::PageMap;
+use flashyard_sim::initial::device::make;
+use flashyard_sim::observe::{BlockErased, Contents, Observer, Shared, UnitProgrammed};
 use flashyard_sim::parts::log::SchemeName;
 use flashyard_sim::parts::victim::VictimName;
 use flashyard_sim::session::{Session, Stop};
@@ -329,7 +331,8 @@ fn with_superblocks(mut keys: DeviceKeys, random: &mut Random) -> DeviceKeys {
     keys.power = DeviceKeys::default().power;
     keys.nand.factory_bad_percent = Ppm::ZERO;
     keys.nand.endurance_cycles = 0;
-    keys.state.initial = InitialState::Fresh;
+    let states = [InitialState::Full, InitialState::Random, InitialState::Aged];
+    keys.state.initial = random.pick(&[&[InitialState::Fresh; 3], &states[..]].concat());
     keys.queue.die_depth = 0;
     keys.queue.slots_scope = DeviceKeys::default().queue.slots_scope;
     // Room for the open ones, and not much more.
@@ -404,12 +407,79 @@ fn what_superblocks_do_not_go_with_is_refused_by_name() {
         ("nand.factory_bad_percent=1", "set nand.factory_bad_percent = 0"),
         ("nand.endurance_cycles=3000", "nand.endurance_cycles = 0"),
         ("power.journal_entries=64", "[power]"),
-        ("state.initial=full", "set state.initial = \"fresh\""),
         ("ftl.scheme=fast", "set ftl.scheme = \"page\""),
         ("ftl.scheme=zns", "set ftl.scheme = \"page\""),
     ] {
         let refused = try_settings(&[&base[..], &[key]].concat()).expect_err(key);
         let line = refused.lines().find(|line| line.starts_with("placement.unit: superblocks"));
         assert!(line.is_some_and(|line| line.contains(why)), "{key}: {refused}");
+    }
+    let refused = try_settings(&[&base[..], &["state.initial=steady"]].concat());
+    let refused = refused.expect_err("no formula is known");
+    assert!(refused.contains("state.initial: no formula is known for the steady state of"));
+}
+
+/// A full device has each unit where it is when the host has written all units in order.
+#[test]
+fn a_full_device_holds_what_writes_in_order_leave() {
+    struct Places(Shared<BTreeMap<u32, u32>>);
+    impl Observer for Places {
+        fn follows_units(&self) -> bool {
+            true
+        }
+        fn unit_programmed(&mut self, event: &UnitProgrammed) {
+            let Contents::Data(lpn) = event.contents else { panic!("a map in memory") };
+            self.0.get().insert(lpn, event.ppn);
+        }
+    }
+    for (dies, keys) in [(3, &["geometry.planes=2"][..]), (4, &["ftl.mapping_unit_bytes=1024"])] {
+        let state = |state: &str| {
+            let state = format!("state.initial={state}");
+            united(dies, 32, 8, &[keys, &["ftl.over_provisioning_percent=40", &state]].concat())
+        };
+        let (fresh, full) = (state("fresh"), state("full"));
+        let mut map = PageMap::new(&full);
+        make(&full, &mut map);
+        map.audit();
+        let places = Shared::new(BTreeMap::new());
+        // A program at a time.
+        let units = fresh.geometry.units_per_page;
+        let pages = u64::from(fresh.exported_units / units);
+        let page = |at: u64| {
+            let sectors = fresh.geometry.unit_sectors() * units;
+            let first = at * u64::from(sectors);
+            Request::new(WRITE, first, sectors).at(Time::from_us(2_000 * at))
+        };
+        let mut device = Device::new(&fresh);
+        device.check();
+        device.observe(Box::new(Places(places.clone())));
+        let mut requests = (0..pages).map(page);
+        device.run(|| Ok::<_, Infallible>(requests.next())).expect("the writes fit");
+        let written = places.take();
+        assert_eq!(written.len() as u64, pages * u64::from(units));
+        for (lpn, ppn) in written {
+            assert_eq!(map.lookup(Lpn::new(lpn)), Some(Ppn::new(ppn)), "unit {lpn}");
+        }
+    }
+}
+
+/// An aged device goes on as one that was written for long: what the next uniform writes cost is
+/// what the formula says.
+#[test]
+fn an_aged_device_costs_what_a_steady_one_does() {
+    const EMPTY: f64 = 3.5;
+    for (dies, blocks, pages, spare) in [(4, 256, 8, 15), (8, 128, 4, 28)] {
+        let spare = format!("ftl.over_provisioning_percent={spare}");
+        let aged = ["state.initial=aged", "state.aged_percent=800", &spare];
+        let settings = united(dies, blocks, pages, &aged);
+        let units = u64::from(settings.exported_units);
+        let drawn = writes(units, (units, 100), 4 * units, 3).split_off(units as usize);
+        let report = unchecked(&settings, &drawn);
+        let of = &report.flash.pages["programs"];
+        let found = (of["host"] + of["gc"]) as f64 / of["host"] as f64;
+        let in_use = (f64::from(blocks) - EMPTY) * f64::from(dies * pages);
+        let expected = greedy_write_amplification(in_use / units as f64, dies * pages);
+        let case = format!("{blocks} superblocks of {dies} x {pages}, {spare}");
+        assert!((found / expected - 1.0).abs() < 0.02, "{case}: {found}, not {expected}");
     }
 }

@@ -106,6 +106,41 @@ impl Blocks {
         superblocks.take(slot, place, plane, missing);
     }
 
+    /// The program unit that a plane has begun is programmed as it is: what it lacks stays empty.
+    pub(crate) fn end_program(&mut self, plane: PlaneId, frontier: Frontier) {
+        let slot = self.row(frontier);
+        let superblocks = self.united();
+        let Some(place) = superblocks.place(slot, plane) else { return };
+        let (array, next) =
+            (superblocks.array, superblocks.next[superblocks.at(slot, place, plane)]);
+        let missing = next.next_multiple_of(array.program_units()) - next;
+        if missing > 0 {
+            let number = superblocks.opens[slot][place].superblock - 1;
+            let block = BlockId::new(array.first_block(plane).get() + number);
+            self.pad_united(plane, frontier, missing);
+            self.programmed_united(array.unit_of(block, next + missing - 1));
+        }
+    }
+
+    /// The program units that all frontiers have begun are programmed as they are, and what the
+    /// host writes next goes to the next plane.
+    pub(crate) fn end_united_programs(&mut self) {
+        let array = self.united().array;
+        for slot in 0..self.united().opens.len() {
+            let turn = &mut self.united_mut().turns[slot];
+            *turn = turn.next_multiple_of(array.program_units())
+                % (array.program_units() * array.all_planes());
+        }
+        for plane in (0..array.all_planes()).map(PlaneId::new) {
+            self.end_program(plane, Frontier::HostData(0));
+        }
+    }
+
+    /// Whether the next unit of a frontier opens a superblock.
+    pub(crate) fn is_between_superblocks(&self, frontier: Frontier) -> bool {
+        self.united().opens[self.row(frontier)][0].superblock == 0
+    }
+
     /// See [`Blocks::next_page`].
     pub(super) fn next_united_page(&self, plane: PlaneId, frontier: Frontier) -> Option<u32> {
         let (superblocks, slot) = (self.united(), self.row(frontier));
