@@ -5,7 +5,7 @@ use super::plan::{Plan, Recipe};
 use super::planned::aging_writes;
 use super::progress::{Building, Meter};
 use super::random::Random;
-use super::{Cleaning, Pool, Refusal, age, miniature, planned};
+use super::{Cleaning, Pool, Refusal, age, miniature, planned, united};
 pub use crate::account::Made;
 use crate::config::{GcPacing, InitialState, MapStore, PartialWrite, Settings};
 use crate::ftl::Ftl;
@@ -27,13 +27,7 @@ pub fn check(settings: &Settings) -> Result<(), Refusal> {
                 .to_string(),
         ));
     }
-    if settings.unites_blocks() {
-        return Err(Refusal(
-            "state.initial: no formula is known for the steady state of superblocks; set \
-             state.initial = \"aged\" or placement.unit = \"block\""
-                .to_string(),
-        ));
-    }
+    let settings = &united::pooled(settings);
     let pools = Pools::new(settings);
     let (pool, writes) = (pools.pool(0), pools.writes());
     let refuse = |why: String| {
@@ -114,6 +108,12 @@ fn make_map(settings: &Settings, map: &mut PageMap, tell: &mut dyn FnMut(Buildin
     let meter = &mut Meter::new(u64::from(pools.filled) + aging, tell);
     match state {
         InitialState::Fresh => return made,
+        InitialState::Steady => {
+            let pooled = united::pooled(settings);
+            let pools = Pools::new(&pooled);
+            made = pools.construct(map, meter);
+            pools.put_map_pages(map);
+        }
         _ if map.blocks.are_united() => {
             pools.make_united(map, meter);
             return made;
@@ -132,10 +132,6 @@ fn make_map(settings: &Settings, map: &mut PageMap, tell: &mut dyn FnMut(Buildin
                 pools.put(map, Lpn::new(lpn));
                 meter.count(1);
             });
-            pools.put_map_pages(map);
-        }
-        InitialState::Steady => {
-            made = pools.construct(map, meter);
             pools.put_map_pages(map);
         }
     }
@@ -361,7 +357,8 @@ impl<'a> Pools<'a> {
                 let block = good[(place / block_units) as usize];
                 place = block * block_units + place % block_units;
             }
-            map.lay(Lpn::new(lpn), Ppn::new(pool * units + place));
+            let ppn = map.blocks.in_array(Ppn::new(pool * units + place));
+            map.lay(Lpn::new(lpn), ppn);
             meter.count(1);
         });
     }

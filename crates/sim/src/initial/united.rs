@@ -1,5 +1,6 @@
-//! The initial states of a device with superblocks: every unit is written without timing, as the
-//! host sends it, and superblocks are collected as the device collects them.
+//! The initial states of a device with superblocks. The pool of `steady` has superblocks in place
+//! of the blocks of a plane. For the others every unit is written without timing, as the host sends
+//! it, and superblocks are collected as the device collects them.
 
 use super::Pool;
 use super::device::{Pools, put};
@@ -7,10 +8,11 @@ use super::place::walk;
 use super::planned::aging_writes;
 use super::progress::Meter;
 use super::random::Random;
-use crate::config::{GcStart, InitialState};
+use crate::config::{GcStart, InitialState, Settings};
 use crate::ftl::page_map::{Owner, PageMap};
-use crate::parts::blocks::Frontier;
+use crate::parts::blocks::{Frontier, united_shape};
 use flashyard_core::units::{BlockId, Lpn, PlaneId};
+use std::borrow::Cow;
 
 /// The frontier that host data go to.
 const HOST: Frontier = Frontier::HostData(0);
@@ -21,9 +23,17 @@ const AHEAD: usize = 64;
 /// The plane whose figures are those of all of them.
 const FIRST: PlaneId = PlaneId::new(0);
 
+/// The settings as the pools of `steady` see them: superblocks are the blocks of one plane.
+pub(super) fn pooled(settings: &Settings) -> Cow<'_, Settings> {
+    if !settings.unites_blocks() {
+        return Cow::Borrowed(settings);
+    }
+    let geometry = united_shape(settings.geometry);
+    Cow::Owned(Settings { geometry, ..settings.clone() })
+}
+
 impl Pools<'_> {
-    /// Puts a device with superblocks into an initial state other than `steady`, for which no
-    /// formula is known.
+    /// Puts a device with superblocks into an initial state other than `steady`.
     pub(super) fn make_united(&self, map: &mut PageMap, meter: &mut Meter<'_>) {
         let mut write = |map: &mut PageMap, lpn: u32| {
             self.write_united(map, Lpn::new(lpn));

@@ -20,6 +20,7 @@ pub use cells::{CacheBlocks, SlcCache};
 pub use full::FullBlocks;
 use index::Index;
 use superblock::Superblocks;
+pub(crate) use united::united_shape;
 use wear::Heap;
 pub use wear::{Care, Freed};
 

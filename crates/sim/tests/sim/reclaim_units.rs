@@ -331,8 +331,9 @@ fn with_superblocks(mut keys: DeviceKeys, random: &mut Random) -> DeviceKeys {
     keys.power = DeviceKeys::default().power;
     keys.nand.factory_bad_percent = Ppm::ZERO;
     keys.nand.endurance_cycles = 0;
-    let states = [InitialState::Full, InitialState::Random, InitialState::Aged];
-    keys.state.initial = random.pick(&[&[InitialState::Fresh; 3], &states[..]].concat());
+    use InitialState::{Aged, Fresh, Full, Steady};
+    keys.state.initial =
+        random.pick(&[Fresh, Fresh, Fresh, Full, InitialState::Random, Aged, Steady, Steady]);
     keys.queue.die_depth = 0;
     keys.queue.slots_scope = DeviceKeys::default().queue.slots_scope;
     // Room for the open ones, and not much more.
@@ -414,9 +415,6 @@ fn what_superblocks_do_not_go_with_is_refused_by_name() {
         let line = refused.lines().find(|line| line.starts_with("placement.unit: superblocks"));
         assert!(line.is_some_and(|line| line.contains(why)), "{key}: {refused}");
     }
-    let refused = try_settings(&[&base[..], &["state.initial=steady"]].concat());
-    let refused = refused.expect_err("no formula is known");
-    assert!(refused.contains("state.initial: no formula is known for the steady state of"));
 }
 
 /// A full device has each unit where it is when the host has written all units in order.
@@ -463,15 +461,17 @@ fn a_full_device_holds_what_writes_in_order_leave() {
     }
 }
 
-/// An aged device goes on as one that was written for long: what the next uniform writes cost is
-/// what the formula says.
+/// An aged device and one in the constructed steady state go on as one that was written for long:
+/// what the next uniform writes cost is what the formula says.
 #[test]
-fn an_aged_device_costs_what_a_steady_one_does() {
+fn an_aged_device_and_a_steady_one_cost_what_the_formula_says() {
     const EMPTY: f64 = 3.5;
-    for (dies, blocks, pages, spare) in [(4, 256, 8, 15), (8, 128, 4, 28)] {
+    for (state, dies, blocks, pages, spare) in
+        [("aged", 4, 256, 8, 15), ("aged", 8, 128, 4, 28), ("steady", 4, 256, 8, 15)]
+    {
         let spare = format!("ftl.over_provisioning_percent={spare}");
-        let aged = ["state.initial=aged", "state.aged_percent=800", &spare];
-        let settings = united(dies, blocks, pages, &aged);
+        let state = format!("state.initial={state}");
+        let settings = united(dies, blocks, pages, &[&state, "state.aged_percent=800", &spare]);
         let units = u64::from(settings.exported_units);
         let drawn = writes(units, (units, 100), 4 * units, 3).split_off(units as usize);
         let report = unchecked(&settings, &drawn);

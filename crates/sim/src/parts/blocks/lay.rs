@@ -7,14 +7,18 @@ impl Blocks {
     /// A block has been filled, later than all others so far, and holds this many valid units.
     pub(crate) fn lay_full(&mut self, block: BlockId, frontier: Frontier, valid: u32) {
         self.lay_valid(block, frontier, valid);
+        self.lay_closed(block);
         self.fill(block);
     }
 
     /// A block is open, and its first `valid` units are all that was written.
     pub(crate) fn lay_open(&mut self, block: BlockId, frontier: Frontier, valid: u32) {
+        self.lay_valid(block, frontier, valid);
+        if self.are_united() {
+            return self.lay_open_united(block, frontier, valid);
+        }
         let plane = self.geometry.plane_of_block(block);
         let slot = self.slot(plane, frontier);
-        self.lay_valid(block, frontier, valid);
         self.open[slot] = OpenBlock { block: block.get() + 1, next: valid };
     }
 

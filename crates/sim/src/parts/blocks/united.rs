@@ -3,6 +3,7 @@
 
 use super::superblock::{OPEN, Open, Superblocks};
 use super::{Blocks, Freed, Frontier};
+use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, PlaneId, Ppn};
 
 /// Names of blocks and planes of the array.
@@ -40,6 +41,11 @@ impl Blocks {
     pub(super) fn blocks_of_each(&self) -> usize {
         self.superblocks.as_ref().map_or(1, |superblocks| superblocks.planes)
     }
+}
+
+/// The shape of an array in which each superblock is a block.
+pub(crate) const fn united_shape(array: Geometry) -> Geometry {
+    Superblocks::shape(array)
 }
 
 const UNITED: &str = "only where superblocks are kept";
@@ -134,6 +140,46 @@ impl Blocks {
         for plane in (0..array.all_planes()).map(PlaneId::new) {
             self.end_program(plane, Frontier::HostData(0));
         }
+    }
+
+    /// Every block of a superblock has been filled.
+    pub(super) fn lay_closed(&mut self, superblock: BlockId) {
+        let Some(superblocks) = &mut self.superblocks else { return };
+        let array = superblocks.array;
+        for plane in (0..array.all_planes()).map(PlaneId::new) {
+            let block = array.first_block(plane).get() + superblock.get();
+            superblocks.closed[block as usize] = true;
+        }
+        superblocks.closed_blocks[superblock.index()] = array.all_planes();
+    }
+
+    /// A superblock is open, and its first so many units, whole program units, have been written:
+    /// to the planes in turn.
+    pub(super) fn lay_open_united(&mut self, superblock: BlockId, frontier: Frontier, units: u32) {
+        let (slot, left) = (self.row(frontier), self.geometry.units_per_block() - units);
+        let superblocks = self.united_mut();
+        let (array, program) = (superblocks.array, superblocks.array.program_units());
+        let round = program * array.all_planes();
+        superblocks.opens[slot][0] = Open { superblock: superblock.get() + 1, left };
+        superblocks.turns[slot] = units % round;
+        for stripe in 0..array.all_planes() {
+            let more = if stripe * program < units % round { program } else { 0 };
+            let at = superblocks.at(slot, 0, array.plane_of_stripe(stripe));
+            superblocks.next[at] = units / round * program + more;
+        }
+    }
+
+    /// The unit of the array that is a unit of superblocks, counted in the order in which these are
+    /// filled; where there are none, that unit itself.
+    #[inline]
+    pub(crate) fn in_array(&self, unit: Ppn) -> Ppn {
+        let Some(superblocks) = &self.superblocks else { return unit };
+        let (array, program) = (superblocks.array, superblocks.array.program_units());
+        let (superblock, unit) = (self.geometry.block_of(unit), self.geometry.unit_in_block(unit));
+        let round = program * array.all_planes();
+        let plane = array.plane_of_stripe(unit % round / program);
+        let block = BlockId::new(array.first_block(plane).get() + superblock.get());
+        array.unit_of(block, unit / round * program + unit % program)
     }
 
     /// Whether the next unit of a frontier opens a superblock.
