@@ -114,6 +114,19 @@ impl Geometry {
         self.dies() * self.planes
     }
 
+    /// The shape in which the blocks of one number of all planes, a superblock, are one block.
+    #[must_use]
+    pub const fn united(&self) -> Self {
+        Self {
+            channels: 1,
+            ways: 1,
+            dies_per_way: 1,
+            planes: 1,
+            pages_per_block: self.pages_per_block * self.all_planes(),
+            ..*self
+        }
+    }
+
     /// Erase blocks of the device.
     #[inline]
     pub const fn blocks(&self) -> u32 {

@@ -5,7 +5,7 @@ use super::plan::{Plan, Recipe};
 use super::planned::aging_writes;
 use super::progress::{Building, Meter};
 use super::random::Random;
-use super::{Cleaning, Pool, Refusal, age, miniature, planned, united};
+use super::{Cleaning, Pool, Refusal, age, miniature, planned};
 pub use crate::account::Made;
 use crate::config::{GcPacing, InitialState, MapStore, PartialWrite, Settings};
 use crate::ftl::Ftl;
@@ -14,6 +14,7 @@ use crate::parts::blocks::Frontier;
 use crate::parts::victim::{Rule, VictimRule};
 use flashyard_core::quantity::Ppm;
 use flashyard_core::units::{BlockId, Lpn, MapPage, PlaneId, Ppn};
+use std::borrow::Cow;
 
 /// Whether the initial state can be made; the reason if not.
 pub fn check(settings: &Settings) -> Result<(), Refusal> {
@@ -27,7 +28,7 @@ pub fn check(settings: &Settings) -> Result<(), Refusal> {
                 .to_string(),
         ));
     }
-    let settings = &united::pooled(settings);
+    let settings = &pooled(settings);
     let pools = Pools::new(settings);
     let (pool, writes) = (pools.pool(0), pools.writes());
     let refuse = |why: String| {
@@ -95,6 +96,14 @@ pub(crate) fn make_telling(
     made
 }
 
+/// The settings as the pools of `steady` see them: superblocks are the blocks of one plane.
+fn pooled(settings: &Settings) -> Cow<'_, Settings> {
+    if !settings.unites_blocks() {
+        return Cow::Borrowed(settings);
+    }
+    Cow::Owned(Settings { geometry: settings.geometry.united(), ..settings.clone() })
+}
+
 /// Puts a fresh map into the initial state of its settings.
 pub fn make(settings: &Settings, map: &mut PageMap) -> Made {
     make_map(settings, map, &mut |_| ())
@@ -109,7 +118,7 @@ fn make_map(settings: &Settings, map: &mut PageMap, tell: &mut dyn FnMut(Buildin
     match state {
         InitialState::Fresh => return made,
         InitialState::Steady => {
-            let pooled = united::pooled(settings);
+            let pooled = pooled(settings);
             let pools = Pools::new(&pooled);
             made = pools.construct(map, meter);
             pools.put_map_pages(map);

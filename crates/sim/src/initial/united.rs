@@ -8,11 +8,10 @@ use super::place::walk;
 use super::planned::aging_writes;
 use super::progress::Meter;
 use super::random::Random;
-use crate::config::{GcStart, InitialState, Settings};
+use crate::config::{GcStart, InitialState};
 use crate::ftl::page_map::{Owner, PageMap};
-use crate::parts::blocks::{Frontier, united_shape};
+use crate::parts::blocks::Frontier;
 use flashyard_core::units::{BlockId, Lpn, PlaneId};
-use std::borrow::Cow;
 
 /// The frontier that host data go to.
 const HOST: Frontier = Frontier::HostData(0);
@@ -22,15 +21,6 @@ const AHEAD: usize = 64;
 
 /// The plane whose figures are those of all of them.
 const FIRST: PlaneId = PlaneId::new(0);
-
-/// The settings as the pools of `steady` see them: superblocks are the blocks of one plane.
-pub(super) fn pooled(settings: &Settings) -> Cow<'_, Settings> {
-    if !settings.unites_blocks() {
-        return Cow::Borrowed(settings);
-    }
-    let geometry = united_shape(settings.geometry);
-    Cow::Owned(Settings { geometry, ..settings.clone() })
-}
 
 impl Pools<'_> {
     /// Puts a device with superblocks into an initial state other than `steady`.
@@ -50,13 +40,13 @@ impl Pools<'_> {
             let [hot, _] = self.writes();
             let (mut left, mut drawn) = (aging_writes(self.settings, self.filled), [0; AHEAD]);
             while left > 0 {
-                let count = left.min(AHEAD as u64);
-                left -= count;
-                for lpn in drawn.iter_mut().take(AHEAD.min(count as usize)) {
+                let count = usize::try_from(left).unwrap_or(AHEAD).min(AHEAD);
+                left -= count as u64;
+                for lpn in &mut drawn[..count] {
                     *lpn = self.draw(&mut random, hot);
                     map.prefetch(u64::from(*lpn));
                 }
-                drawn.iter().take(count as usize).for_each(|lpn| write(map, *lpn));
+                drawn[..count].iter().for_each(|lpn| write(map, *lpn));
             }
         }
         map.blocks.end_united_programs();

@@ -20,7 +20,6 @@ pub use cells::{CacheBlocks, SlcCache};
 pub use full::FullBlocks;
 use index::Index;
 use superblock::Superblocks;
-pub(crate) use united::united_shape;
 use wear::Heap;
 pub use wear::{Care, Freed};
 
@@ -237,7 +236,7 @@ impl Blocks {
     /// All blocks but bad ones erased and free.
     pub fn new(array: Geometry, frontiers: Frontiers, care: Care) -> Self {
         let superblocks = care.united.then(|| Superblocks::new(array, frontiers.count()));
-        let geometry = if care.united { Superblocks::shape(array) } else { array };
+        let geometry = if care.united { array.united() } else { array };
         let blocks = geometry.blocks() as usize;
         let planes = geometry.all_planes() as usize;
         let buckets = planes * (geometry.units_per_block() as usize + 1);
@@ -273,7 +272,7 @@ impl Blocks {
     /// number of valid units.
     pub(crate) fn bytes(geometry: &Geometry, frontiers: Frontiers, care: &Care) -> (u64, u64) {
         let (shape, of_superblocks) = if care.united {
-            (Superblocks::shape(*geometry), Superblocks::bytes(geometry, frontiers.count()))
+            (geometry.united(), Superblocks::bytes(geometry, frontiers.count()))
         } else {
             (*geometry, 0)
         };

@@ -331,9 +331,9 @@ fn with_superblocks(mut keys: DeviceKeys, random: &mut Random) -> DeviceKeys {
     keys.power = DeviceKeys::default().power;
     keys.nand.factory_bad_percent = Ppm::ZERO;
     keys.nand.endurance_cycles = 0;
-    use InitialState::{Aged, Fresh, Full, Steady};
-    keys.state.initial =
-        random.pick(&[Fresh, Fresh, Fresh, Full, InitialState::Random, Aged, Steady, Steady]);
+    let states = [InitialState::Full, InitialState::Random, InitialState::Aged];
+    let states = [&[InitialState::Fresh; 3], &states[..], &[InitialState::Steady; 2]];
+    keys.state.initial = random.pick(&states.concat());
     keys.queue.die_depth = 0;
     keys.queue.slots_scope = DeviceKeys::default().queue.slots_scope;
     // Room for the open ones, and not much more.
@@ -473,7 +473,8 @@ fn an_aged_device_and_a_steady_one_cost_what_the_formula_says() {
         let state = format!("state.initial={state}");
         let settings = united(dies, blocks, pages, &[&state, "state.aged_percent=800", &spare]);
         let units = u64::from(settings.exported_units);
-        let drawn = writes(units, (units, 100), 4 * units, 3).split_off(units as usize);
+        let drawn =
+            writes(units, (units, 100), 4 * units, 3).split_off(settings.exported_units as usize);
         let report = unchecked(&settings, &drawn);
         let of = &report.flash.pages["programs"];
         let found = (of["host"] + of["gc"]) as f64 / of["host"] as f64;

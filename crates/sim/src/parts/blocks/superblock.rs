@@ -83,18 +83,6 @@ impl Superblocks {
         })
     }
 
-    /// The shape in which each superblock is a block.
-    pub(super) const fn shape(array: Geometry) -> Geometry {
-        Geometry {
-            channels: 1,
-            ways: 1,
-            dies_per_way: 1,
-            planes: 1,
-            pages_per_block: array.pages_per_block * array.all_planes(),
-            ..array
-        }
-    }
-
     /// Bytes of an array of this shape.
     pub(super) fn bytes(array: &Geometry, frontiers: u32) -> u64 {
         let (planes, slots) = (u64::from(array.all_planes()), u64::from(frontiers));

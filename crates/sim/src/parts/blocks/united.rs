@@ -3,7 +3,6 @@
 
 use super::superblock::{OPEN, Open, Superblocks};
 use super::{Blocks, Freed, Frontier};
-use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, PlaneId, Ppn};
 
 /// Names of blocks and planes of the array.
@@ -41,11 +40,6 @@ impl Blocks {
     pub(super) fn blocks_of_each(&self) -> usize {
         self.superblocks.as_ref().map_or(1, |superblocks| superblocks.planes)
     }
-}
-
-/// The shape of an array in which each superblock is a block.
-pub(crate) const fn united_shape(array: Geometry) -> Geometry {
-    Superblocks::shape(array)
 }
 
 const UNITED: &str = "only where superblocks are kept";
