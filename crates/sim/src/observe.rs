@@ -542,6 +542,21 @@ pub struct RequestDone {
     pub energy_pj: u64,
 }
 
+/// A request is answered: what is known of it then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestTimed {
+    /// Order of arrival, from 0.
+    pub order: u64,
+    /// The request.
+    pub request: Request,
+    /// When it was answered.
+    pub completion: Time,
+    /// Page accesses.
+    pub pages: u32,
+    /// What its latency is made of.
+    pub parts: Parts,
+}
+
 /// Samples of the power meter, one behind the other: the energy of each is the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PowerSamples {
@@ -709,4 +724,11 @@ pub trait Observer: Send {
     fn unit_buffered(&mut self, _event: &UnitBuffered) {}
     /// A request is over, and so is the garbage collection charged to it.
     fn request_done(&mut self, _event: &RequestDone) {}
+    /// Whether it wants [`Self::request_timed`] and nothing else. The device then goes on as fast
+    /// as if nobody watched it, and tells this observer of nothing else.
+    fn wants_times_alone(&self) -> bool {
+        false
+    }
+    /// A request is answered.
+    fn request_timed(&mut self, _event: &RequestTimed) {}
 }

@@ -11,7 +11,7 @@ use flashyard_core::request::RequestOp;
 use flashyard_core::units::{Span, Time};
 use flashyard_sim::config::Sections;
 use flashyard_sim::config::{DeviceKeys, InitialBuffer, InitialState, MapStore};
-use flashyard_sim::observe::{Observer, RequestDone, Shared};
+use flashyard_sim::observe::{Observer, RequestTimed, Shared};
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::report::Report;
 use rayon::prelude::*;
@@ -395,11 +395,13 @@ struct Behind {
 }
 
 impl Observer for Behind {
-    fn request_done(&mut self, event: &RequestDone) {
+    fn wants_times_alone(&self) -> bool {
+        true
+    }
+    fn request_timed(&mut self, event: &RequestTimed) {
         if event.order < self.warm_up {
             return;
         }
-        // Requests are over when nothing is charged to them any more, some later than answered.
         let mut rates = self.rates.get();
         rates.first = rates.first.min(event.completion);
         rates.last = rates.last.max(event.completion);

@@ -12,7 +12,7 @@ use flashyard_sim::metrics::histogram::Histogram;
 use flashyard_sim::metrics::parts::{Part, Parts};
 use flashyard_sim::observe::{
     ChannelTransfer, CommandDone, JobBegan, MergeBegan, Observer, OperationBegan, OwnWork, Piece,
-    PowerWaited, RequestAnswered, RequestDone, SetOver, Shared, Suspension,
+    PowerWaited, RequestAnswered, RequestDone, RequestTimed, SetOver, Shared, Suspension,
 };
 use std::collections::BTreeMap;
 
@@ -40,8 +40,11 @@ impl Answered {
 pub(crate) struct Clock(pub(crate) Shared<Vec<Answered>>);
 
 impl Observer for Clock {
-    fn request_done(&mut self, event: &RequestDone) {
-        let RequestDone { order, request, completion, pages, parts, .. } = *event;
+    fn wants_times_alone(&self) -> bool {
+        true
+    }
+    fn request_timed(&mut self, event: &RequestTimed) {
+        let RequestTimed { order, request, completion, pages, parts } = *event;
         let Request { op, arrival, stream, .. } = request;
         let started = Time::from_ns(arrival.as_ns() + parts.get(Part::HostQueue));
         let sets = pages.max(1);

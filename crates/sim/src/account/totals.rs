@@ -339,6 +339,7 @@ impl Account {
             self.totals.drift.mark(sums);
         }
         if self.watch.is_some() {
+            self.tell_times(answer, now);
             let place = self.totals.stream_places.get(answer.stream).copied();
             if let Some(checker) = self.checker() {
                 checker.answered(answer.order);

@@ -25,6 +25,8 @@ type Access = (u64, u32);
 pub(super) struct Watch {
     pub(super) checker: Option<Checker>,
     pub(super) observers: Vec<Box<dyn Observer>>,
+    /// Observers that want the times of answers and nothing else. Those do not make a run watched.
+    pub(super) timed: Vec<Box<dyn Observer>>,
     /// Whether any of them follows command sets.
     pub(super) follows: bool,
     /// Whether any of them follows physical units, and the contents of logical ones.
@@ -58,6 +60,7 @@ impl Clone for Watch {
         Self {
             checker: self.checker.clone(),
             observers: Vec::new(),
+            timed: Vec::new(),
             follows: false,
             follows_units: false,
             follows_contents: false,
@@ -165,6 +168,9 @@ impl Account {
     /// Calls `observer` for every event from now on.
     pub(crate) fn observe(&mut self, observer: Box<dyn Observer>) {
         let watch = self.watch.get_or_insert_default();
+        if observer.wants_times_alone() {
+            return watch.timed.push(observer);
+        }
         watch.follows |= observer.follows();
         watch.follows_units |= observer.follows_units();
         watch.follows_contents |= observer.follows_contents();
@@ -202,6 +208,15 @@ impl Account {
         let watch = self.watch.get_or_insert_default();
         watch.pending.bus.clear();
         watch.durable = Some(Box::new(durable));
+    }
+
+    /// Tells those who want the times of answers that a request is answered.
+    pub(super) fn tell_times(&mut self, answer: &Answer<'_>, at: Time) {
+        let Some(watch) = self.watch.as_mut().filter(|watch| !watch.timed.is_empty()) else {
+            return;
+        };
+        let event = answer.times(at);
+        watch.timed.iter_mut().for_each(|observer| observer.request_timed(&event));
     }
 
     /// Nobody looks at single events any more but who began with the device.

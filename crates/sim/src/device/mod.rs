@@ -122,6 +122,9 @@ impl fmt::Debug for Device {
 impl Device {
     /// Calls `observer` for every event of the run.
     pub fn observe(&mut self, mut observer: Box<dyn Observer>) {
+        if observer.wants_times_alone() {
+            return self.account.observe(observer);
+        }
         self.teller().tell_contents(observer.as_mut());
         if observer.follows() {
             self.flash.note_transfers();
