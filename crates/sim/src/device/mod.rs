@@ -74,9 +74,8 @@ pub struct Device {
     buffer: Option<Box<Buffer>>,
     host: Host,
     account: Account,
-    /// Whether commands take the short road, where nobody watches and the device has nothing that
-    /// its steps leave out; whether page accesses that read may be admitted on it; whether nothing
-    /// may take it.
+    /// Whether commands take the short road (see [`Self::find_short_road`]), and page accesses that
+    /// read are admitted on it; whether nothing may take it.
     short_road: bool,
     admits_reads: bool,
     full_way: bool,
@@ -122,23 +121,21 @@ impl fmt::Debug for Device {
 impl Device {
     /// Calls `observer` for every event of the run.
     pub fn observe(&mut self, mut observer: Box<dyn Observer>) {
-        if observer.wants_times_alone() {
-            return self.account.observe(observer);
-        }
         self.teller().tell_contents(observer.as_mut());
         if observer.follows() {
             self.flash.note_transfers();
             self.ftl.leave_untold();
         }
         self.account.observe(observer);
-        self.queues.count_fot();
-        self.flash.note_requests();
+        if self.account.is_watched() {
+            self.queues.count_fot();
+            self.flash.note_requests();
+        }
         self.find_short_road();
     }
 
-    /// Checks every rule while the run goes on; a broken one is a panic. Costs time, and
-    /// memory: 16 bytes a physical and 28 a logical page; where the rest of a unit is kept, about
-    /// 8 bytes more for each sector of a unit whose sectors were written apart.
+    /// Checks every rule while the run goes on; a broken one is a panic. Costs time, and memory for
+    /// what is touched: 16 bytes a physical and 28 a logical page, 8 a sector that is kept apart.
     pub fn check(&mut self) {
         self.flash.note_transfers();
         self.teller().check();
