@@ -25,15 +25,16 @@ const FIRST: PlaneId = PlaneId::new(0);
 impl Pools<'_> {
     /// Puts a device with superblocks into an initial state other than `steady`.
     pub(super) fn make_united(&self, map: &mut PageMap, meter: &mut Meter<'_>) {
-        let mut write = |map: &mut PageMap, lpn: u32| {
-            self.write_united(map, Lpn::new(lpn));
+        let mut written = Written { pools: self, map, begun: Vec::new() };
+        let mut write = |written: &mut Written<'_>, lpn: u32| {
+            written.write(Lpn::new(lpn));
             meter.count(1);
         };
         match self.settings.keys.state.initial {
             InitialState::Random => {
-                walk(0..self.filled, self.window(), self.seed, |lpn| write(map, lpn));
+                walk(0..self.filled, self.window(), self.seed, |lpn| write(&mut written, lpn));
             }
-            _ => (0..self.filled).for_each(|lpn| write(map, lpn)),
+            _ => (0..self.filled).for_each(|lpn| write(&mut written, lpn)),
         }
         if self.settings.keys.state.initial == InitialState::Aged {
             let mut random = Random::new(self.seed, 3);
@@ -44,58 +45,65 @@ impl Pools<'_> {
                 left -= count as u64;
                 for lpn in &mut drawn[..count] {
                     *lpn = self.draw(&mut random, hot);
-                    map.prefetch(u64::from(*lpn));
+                    written.map.prefetch(u64::from(*lpn));
                 }
-                drawn[..count].iter().for_each(|lpn| write(map, *lpn));
+                drawn[..count].iter().for_each(|lpn| write(&mut written, *lpn));
             }
         }
-        map.blocks.end_united_programs();
+        written.end();
     }
+}
 
+/// What has been written.
+struct Written<'a> {
+    pools: &'a Pools<'a>,
+    map: &'a mut PageMap,
+    /// Program units of copies that are not full: their plane, and the units that they lack.
+    begun: Vec<(Frontier, PlaneId, u32)>,
+}
+
+impl Written<'_> {
     /// Writes a unit on the plane whose turn it is, which may open a superblock or fill it.
-    fn write_united(&self, map: &mut PageMap, lpn: Lpn) {
-        let gc = &self.settings.keys.gc;
-        let opens = map.blocks.is_between_superblocks(HOST);
+    fn write(&mut self, lpn: Lpn) {
+        let settings = self.pools.settings;
+        let gc = &settings.keys.gc;
+        let opens = self.map.blocks.is_between_superblocks(HOST);
         if opens && gc.start == GcStart::Needed {
-            self.collect_united(map, gc.reserve_blocks);
+            self.collect(gc.reserve_blocks);
         }
-        let turn = map.blocks.next_turn(HOST, 1);
-        let plane = PlaneId::new(self.plane_of_turn(turn));
-        let plane = map.blocks.elsewhere(plane, HOST).unwrap_or(plane);
-        put(self.settings, map, plane, HOST, Owner::Data(lpn));
-        map.lay_sectors(lpn);
+        let turn = self.map.blocks.next_turn(HOST, 1);
+        let plane = PlaneId::new(self.pools.plane_of_turn(turn));
+        let plane = self.map.blocks.elsewhere(plane, HOST).unwrap_or(plane);
+        put(settings, self.map, plane, HOST, Owner::Data(lpn));
+        self.map.lay_sectors(lpn);
         if opens && gc.start == GcStart::Early {
-            self.collect_united(map, u64::from(Pool::of_plane(self.settings).soft));
+            self.collect(u64::from(Pool::of_plane(settings).soft));
         }
     }
 
     /// Collects superblocks until more than `short` of them are free, or no full one has an invalid
     /// unit.
-    fn collect_united(&self, map: &mut PageMap, short: u64) {
-        while u64::from(map.blocks.free_blocks(FIRST)) <= short {
-            let Some(victim) = map.blocks.victim(FIRST) else { return };
-            map.blocks.claim(victim);
-            for plane in (0..self.count()).map(PlaneId::new) {
-                self.clean_united(map, plane, victim);
+    fn collect(&mut self, short: u64) {
+        while u64::from(self.map.blocks.free_blocks(FIRST)) <= short {
+            let Some(victim) = self.map.blocks.victim(FIRST) else { return };
+            self.map.blocks.claim(victim);
+            for plane in (0..self.pools.count()).map(PlaneId::new) {
+                let first = self.pools.settings.geometry.first_block(plane).get();
+                self.clean(plane, BlockId::new(first + victim.get()));
             }
         }
     }
 
-    /// Copies the valid units of a plane's block of a claimed superblock, a program unit at a time
-    /// and the last one in part, and erases it.
-    fn clean_united(&self, map: &mut PageMap, plane: PlaneId, victim: BlockId) {
-        let first = self.settings.geometry.first_block(plane).get();
-        let block = BlockId::new(first + victim.get());
-        let frontier = map.blocks.copy_frontier(block);
-        let program = self.settings.geometry.program_units();
-        let (mut from, mut left, mut to) = (0, 0, plane);
-        let mut batch = Vec::with_capacity(AHEAD);
+    /// Copies the valid units of a plane's block of a claimed superblock, and erases it.
+    fn clean(&mut self, plane: PlaneId, block: BlockId) {
+        let frontier = self.map.blocks.copy_frontier(block);
+        let (mut from, mut batch) = (0, Vec::with_capacity(AHEAD));
         loop {
             while batch.len() < AHEAD
-                && let Some((unit, _, owner)) = map.next_valid(block, from)
+                && let Some((unit, _, owner)) = self.map.next_valid(block, from)
             {
                 let Owner::Data(lpn) = owner else { unreachable!("the map is in memory") };
-                map.prefetch(u64::from(lpn.get()));
+                self.map.prefetch(u64::from(lpn.get()));
                 batch.push(owner);
                 from = unit + 1;
             }
@@ -103,16 +111,37 @@ impl Pools<'_> {
                 break;
             }
             for owner in batch.drain(..) {
-                if left == 0 {
-                    (to, left) = (map.blocks.promise(plane, frontier), program);
-                }
-                put(self.settings, map, to, frontier, owner);
-                left -= 1;
+                let to = self.place(plane, frontier);
+                put(self.pools.settings, self.map, to, frontier, owner);
             }
         }
-        if left > 0 {
-            map.blocks.end_program(to, frontier);
+        self.map.blocks.erased(block);
+    }
+
+    /// The plane of the next copy out of a block of a plane: that of the program unit of copies
+    /// which is begun, or of a new one. So a superblock with an invalid unit always gains one.
+    fn place(&mut self, plane: PlaneId, frontier: Frontier) -> PlaneId {
+        let at = self.begun.iter().position(|(of, ..)| *of == frontier).unwrap_or_else(|| {
+            self.begun.push((frontier, plane, 0));
+            self.begun.len() - 1
+        });
+        let (_, to, left) = &mut self.begun[at];
+        if *left == 0 {
+            *to = self.map.blocks.promise(plane, frontier);
+            *left = self.pools.settings.geometry.program_units();
         }
-        map.blocks.erased(block);
+        *left -= 1;
+        *to
+    }
+
+    /// Program units that are begun are programmed as they are.
+    fn end(self) {
+        for (frontier, plane, _) in self.begun {
+            self.map.blocks.end_program(plane, frontier);
+        }
+        self.map.blocks.end_turns(HOST);
+        for plane in (0..self.pools.count()).map(PlaneId::new) {
+            self.map.blocks.end_program(plane, HOST);
+        }
     }
 }

@@ -122,18 +122,14 @@ impl Blocks {
         }
     }
 
-    /// The program units that all frontiers have begun are programmed as they are, and what the
-    /// host writes next goes to the next plane.
-    pub(crate) fn end_united_programs(&mut self) {
-        let array = self.united().array;
-        for slot in 0..self.united().opens.len() {
-            let turn = &mut self.united_mut().turns[slot];
-            *turn = turn.next_multiple_of(array.program_units())
-                % (array.program_units() * array.all_planes());
-        }
-        for plane in (0..array.all_planes()).map(PlaneId::new) {
-            self.end_program(plane, Frontier::HostData(0));
-        }
+    /// What is written to a frontier next goes to the next plane.
+    pub(crate) fn end_turns(&mut self, frontier: Frontier) {
+        let slot = self.row(frontier);
+        let superblocks = self.united_mut();
+        let program = superblocks.array.program_units();
+        let round = program * superblocks.array.all_planes();
+        let turn = &mut superblocks.turns[slot];
+        *turn = turn.next_multiple_of(program) % round;
     }
 
     /// Every block of a superblock has been filled.
