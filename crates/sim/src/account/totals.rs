@@ -339,7 +339,8 @@ impl Account {
             self.totals.drift.mark(sums);
         }
         if self.watch.is_some() {
-            self.tell_times(answer, now);
+            let Answer { order, request, pages, parts, .. } = *answer;
+            self.tell_times((order, pages), request, parts, now);
             let place = self.totals.stream_places.get(answer.stream).copied();
             if let Some(checker) = self.checker() {
                 checker.answered(answer.order);

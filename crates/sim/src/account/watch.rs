@@ -8,8 +8,9 @@ use crate::handle::{RequestId, SetId};
 use crate::metrics::answer::Answer;
 use crate::metrics::counters::Tally;
 use crate::metrics::meter::Meter;
+use crate::metrics::parts::Parts;
 use crate::metrics::series::Series;
-use crate::observe::{Event, Observer};
+use crate::observe::{Event, Observer, RequestTimed};
 use crate::random::TurnedBits;
 use crate::saved::{Reader, RestoreError, Saved, Writer, save_option};
 use flashyard_core::command::Op;
@@ -211,11 +212,21 @@ impl Account {
     }
 
     /// Tells those who want the times of answers that a request is answered.
-    pub(super) fn tell_times(&mut self, answer: &Answer<'_>, at: Time) {
+    /// The arguments lie in registers: to hand the answer on as a whole would write it to memory
+    /// for each request, also where nobody watches.
+    #[cold]
+    pub(super) fn tell_times(
+        &mut self,
+        (order, pages): (u64, u32),
+        request: &Request,
+        parts: &Parts,
+        completion: Time,
+    ) {
         let Some(watch) = self.watch.as_mut().filter(|watch| !watch.timed.is_empty()) else {
             return;
         };
-        let event = answer.times(at);
+        let (request, parts) = (*request, *parts);
+        let event = RequestTimed { order, request, completion, pages, parts };
         watch.timed.iter_mut().for_each(|observer| observer.request_timed(&event));
     }
 

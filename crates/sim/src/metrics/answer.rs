@@ -2,7 +2,7 @@
 
 use super::counters::Tally;
 use super::parts::Parts;
-use crate::observe::{RequestDone, RequestTimed};
+use crate::observe::RequestDone;
 use flashyard_core::request::Request;
 use flashyard_core::units::{Span, Time};
 
@@ -28,12 +28,6 @@ impl Answer<'_> {
     /// Time until the first slot; all of it for a request that needed none.
     pub(crate) fn queue_wait(&self, completion: Time) -> u64 {
         self.first_slot.unwrap_or(completion).since(self.request.arrival).as_ns()
-    }
-
-    /// What is told of it when it is answered.
-    pub(crate) fn times(&self, completion: Time) -> RequestTimed {
-        let Self { order, pages, .. } = *self;
-        RequestTimed { order, request: *self.request, completion, pages, parts: *self.parts }
     }
 
     /// What observers are told when nothing is charged to it any more.
