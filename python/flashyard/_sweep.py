@@ -244,15 +244,14 @@ def sweep(
     memory = whole_or_none("memory_mib", memory_mib, 0, MOST_MIB)
     spec = _Spec(on, what, _seeds(seeds), check, memory)
     whole = spec.of(points)
+    for unused in whole.unused():
+        warnings.warn(in_python(unused), stacklevel=2)
     with _folder(store) as folder, _progress(progress, "sweep") as told:
         if executor is not None:
             shared = folder if store is not None else None
             _distribute(spec, points, whole, executor, folder, shared, told)
             told = None
-        table, useless = whole.table(folder, "sweep", keys, told)
-    for unused in useless:
-        warnings.warn(in_python(unused), stacklevel=2)
-    return Sweep(table, keys)
+        return Sweep(whole.table(folder, "sweep", keys, told), keys)
 
 
 @contextmanager

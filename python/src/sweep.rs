@@ -99,6 +99,15 @@ impl Sweep {
         })
     }
 
+    /// The settings that change nothing in any point, a sentence each.
+    fn unused(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        away(py, None, |_| {
+            let mut planner = self.planner()?;
+            self.planned(&mut planner, None)?;
+            Ok(planner.unused().iter().map(ToString::to_string).collect())
+        })
+    }
+
     /// Runs what no journal of the folder has, of these points or of all, and adds it to the
     /// journal of this name there.
     fn run(
@@ -117,7 +126,7 @@ impl Sweep {
     }
 
     /// Runs what is missing, as above, and returns the table: a row a run, with these columns for
-    /// keys. With it come the settings that change nothing in any point, a sentence each.
+    /// keys.
     fn table(
         &self,
         py: Python<'_>,
@@ -125,15 +134,14 @@ impl Sweep {
         name: &str,
         keys: Vec<String>,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<(Table, Vec<String>)> {
+    ) -> PyResult<Table> {
         away(py, progress, |teller| {
             let mut planner = self.planner()?;
             let planned = self.planned(&mut planner, None)?;
             let place = Place::folder(&folder, name, None);
             self.run_points(&planner, &planned, &place, &teller)?;
             let journal = Journal::look(&place)?;
-            let unused = planner.unused().iter().map(ToString::to_string).collect();
-            Ok((table(&planner, &planned, &journal, &keys)?, unused))
+            table(&planner, &planned, &journal, &keys)
         })
     }
 }

@@ -79,7 +79,8 @@ pub fn greedy(alpha: f64, block_units: u32) -> Option<Levels> {
         tail += 1.0 / f64::from(lowest + 1);
         let m = f64::from(lowest);
         let c = (1.0 / m - alpha / all) / ((all - m) / m - tail);
-        let slack = 1e-12 * all;
+        // Far below the width of the interval, which is 1 / (all - m) of it.
+        let slack = 1e-9 / (all - m);
         if (1.0 / (all - m + 1.0) - slack..=1.0 / (all - m) + slack).contains(&c) {
             return Some(fill(c, lowest));
         }

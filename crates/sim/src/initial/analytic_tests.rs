@@ -1,6 +1,7 @@
 //! The closed forms against independently computed tables, and against each other.
 
 use super::*;
+use crate::initial::Pool;
 
 /// `found` rounds to the four decimals of `expected`.
 #[track_caller]
@@ -115,4 +116,37 @@ fn nothing_is_promised_without_spare_places() {
     assert!(fifo_by_age(10.0, classes).is_none() && random_by_age(10.0, classes).is_none());
     assert!((lambert_w0(-1.0 / std::f64::consts::E) + 1.0).abs() < 1e-6);
     assert!((lambert_w0(1.0) - 0.567_143_290_409_783_8).abs() < 1e-14);
+}
+
+/// Blocks as large as superblocks cost what blocks of many units do.
+#[test]
+fn greedy_holds_for_blocks_of_any_size() {
+    for alpha in [1.1, 1.28, 1.5] {
+        let of = |units| greedy(alpha, units).expect("there is spare space").write_amplification;
+        let many = of(20_000);
+        for units in [100_000, 786_432, 3_000_000] {
+            let found = of(units) / many;
+            assert!((found - 1.0).abs() < 1e-3, "{alpha}, {units}: {found} of {many}");
+        }
+    }
+}
+
+/// What the copies of a victim leave empty: half a program for each plane of it.
+#[test]
+fn a_pool_of_superblocks_is_less_dense_by_a_program_of_each_plane() {
+    let block = Pool {
+        blocks: 100,
+        block_units: 256,
+        program_units: 5,
+        partial_programs: 1,
+        units: [20_000, 0],
+        soft: 2,
+        target: None,
+        generations: 1,
+    };
+    let united = Pool { partial_programs: 8, ..block };
+    assert_eq!([block, united].map(|pool| pool.dense().block_units), [254, 240]);
+    let most = |pool: Pool| (0..).find(|units| !Pool { units: [*units, 0], ..pool }.has_room());
+    let full = block.full_blocks();
+    assert_eq!([block, united].map(most), [Some(full * 252 + 1), Some(full * 224 + 1)]);
 }

@@ -28,8 +28,8 @@ pub fn check(settings: &Settings) -> Result<(), Refusal> {
                 .to_string(),
         ));
     }
-    let settings = &pooled(settings);
-    let pools = Pools::new(settings);
+    let pooled = pooled(settings);
+    let pools = Pools::steady_of(settings, &pooled);
     let (pool, writes) = (pools.pool(0), pools.writes());
     let refuse = |why: String| {
         let remedy = "raise ftl.over_provisioning_percent or lower gc.soft_free_blocks";
@@ -41,10 +41,10 @@ pub fn check(settings: &Settings) -> Result<(), Refusal> {
     for pool in [Some(pool), pools.pressed(pool)].into_iter().flatten() {
         if !pool.has_room() {
             return refuse(format!(
-                "{} units do not fit the {} blocks of {} units of a plane that are neither free nor \
-                 open",
+                "{} units do not fit the {} {} of {} units that are neither free nor open",
                 pool.logical_units(),
                 pool.full_blocks(),
+                if settings.unites_blocks() { "superblocks" } else { "blocks of a plane" },
                 pool.block_units,
             ));
         }
@@ -67,8 +67,11 @@ pub(crate) fn scratch_bytes(settings: &Settings) -> u64 {
         InitialState::Full => by_plane,
         InitialState::Aged if settings.unites_blocks() => 0,
         InitialState::Aged => by_plane + age::scratch_bytes(settings),
-        // A block of a plan, and of its slots.
-        InitialState::Steady => u64::from(settings.geometry.blocks()) * 32,
+        // A block of a plan, and of its slots; the orders of units of a block, and its levels.
+        InitialState::Steady => {
+            let geometry = pooled(settings).geometry;
+            u64::from(geometry.blocks()) * 32 + u64::from(geometry.units_per_block()) * (64 + 24)
+        }
     }
 }
 
@@ -119,7 +122,7 @@ fn make_map(settings: &Settings, map: &mut PageMap, tell: &mut dyn FnMut(Buildin
         InitialState::Fresh => return made,
         InitialState::Steady => {
             let pooled = pooled(settings);
-            let pools = Pools::new(&pooled);
+            let pools = Pools::steady_of(settings, &pooled);
             made = pools.construct(map, meter);
             pools.put_map_pages(map);
         }
@@ -172,6 +175,8 @@ pub(super) struct Pools<'a> {
     pub(super) filled: u32,
     hot: u32,
     pub(super) seed: u64,
+    /// See [`Pool::partial_programs`].
+    partial_programs: u32,
     /// The plane of each stripe of a round of static striping, and the stripe of each plane.
     planes: Vec<u32>,
     stripes: Vec<u32>,
@@ -192,7 +197,23 @@ impl<'a> Pools<'a> {
             stripes[*plane as usize] = stripe;
         }
         let cleaning = Rule::of(&settings.keys).cleaning(geometry.blocks_per_plane);
-        Self { settings, cleaning, filled, hot, seed: state.seed, planes, stripes }
+        Self {
+            settings,
+            cleaning,
+            filled,
+            hot,
+            seed: state.seed,
+            partial_programs: 1,
+            planes,
+            stripes,
+        }
+    }
+
+    /// The pools of the steady state of a device, from its settings and from those as pools see
+    /// them: of a superblock each plane ends the copies of a victim by itself.
+    fn steady_of(settings: &Settings, pooled: &'a Settings) -> Self {
+        let planes = settings.geometry.all_planes() / pooled.geometry.all_planes();
+        Self { partial_programs: planes, ..Self::new(pooled) }
     }
 
     pub(super) const fn count(&self) -> u32 {
@@ -249,6 +270,7 @@ impl<'a> Pools<'a> {
         let hot = self.units_of(pool, self.hot);
         Pool {
             units: [hot, self.units_of(pool, self.filled) - hot],
+            partial_programs: self.partial_programs,
             ..Pool::of_plane(self.settings)
         }
     }

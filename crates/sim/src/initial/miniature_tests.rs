@@ -42,6 +42,7 @@ fn pool(blocks: u32, block_units: u32, spare: f64, hot: f64) -> Pool {
         blocks,
         block_units,
         program_units: 1,
+        partial_programs: 1,
         units: [0, 0],
         soft: 2,
         target: None,

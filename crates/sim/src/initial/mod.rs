@@ -30,6 +30,8 @@ pub struct Pool {
     pub block_units: u32,
     /// Units that one operation programs; open blocks are filled in steps of it.
     pub program_units: u32,
+    /// Programs that the copies of a victim may leave in part empty: one for each plane of it.
+    pub partial_programs: u32,
     /// Logical units of each of two classes; one of them may be empty.
     pub units: [u32; 2],
     /// Collection starts when at most this many blocks are free, and stops when more are.
@@ -59,6 +61,7 @@ impl Pool {
             blocks: settings.good_blocks(),
             block_units: settings.geometry.units_per_block(),
             program_units: settings.geometry.program_units(),
+            partial_programs: 1,
             units: [0; 2],
             soft: small(soft),
             target: (gc.pacing != GcPacing::None).then(|| small(settings.spare_target())),
@@ -80,14 +83,16 @@ impl Pool {
     /// each victim's copies is half empty on average: blocks are as if they had fewer units.
     #[must_use]
     pub fn dense(&self) -> Self {
-        let waste = if self.generations > 0 { (self.program_units - 1) / 2 } else { 0 };
+        let most = self.partial_programs * (self.program_units - 1);
+        let waste = if self.generations > 0 { most / 2 } else { 0 };
         Self { block_units: self.block_units.saturating_sub(waste), ..*self }
     }
 
     /// Whether the full blocks can hold all units of the pool and each still be worth collecting. A
     /// block is worth collecting if at least one program unit of it is invalid.
     pub fn has_room(&self) -> bool {
-        let most = (self.block_units + 1).saturating_sub(self.program_units);
+        let empty = self.partial_programs * (self.program_units - 1);
+        let most = self.block_units.saturating_sub(empty);
         let places = u64::from(self.full_blocks()) * u64::from(most);
         self.block_units > 1 && u64::from(self.logical_units()) <= places
     }

@@ -1,6 +1,7 @@
 //! The initial states of a device with superblocks. The pool of `steady` has superblocks in place
 //! of the blocks of a plane. For the others every unit is written without timing, as the host sends
-//! it, and superblocks are collected as the device collects them.
+//! it, and superblocks are collected. Copies of all planes fill program units together there, where
+//! the device ends those of each plane and victim in part empty.
 
 use super::Pool;
 use super::device::{Pools, put};
@@ -58,7 +59,8 @@ impl Pools<'_> {
 struct Written<'a> {
     pools: &'a Pools<'a>,
     map: &'a mut PageMap,
-    /// Program units of copies that are not full: their plane, and the units that they lack.
+    /// Program units of copies that are not full, one for each place among frontiers, which several
+    /// may share: their plane, and the units that they lack.
     begun: Vec<(Frontier, PlaneId, u32)>,
 }
 
@@ -81,8 +83,7 @@ impl Written<'_> {
         }
     }
 
-    /// Collects superblocks until more than `short` of them are free, or no full one has an invalid
-    /// unit.
+    /// Collects superblocks until more than `short` of them are free, or none gains anything.
     fn collect(&mut self, short: u64) {
         while u64::from(self.map.blocks.free_blocks(FIRST)) <= short {
             let Some(victim) = self.map.blocks.victim(FIRST) else { return };
@@ -121,7 +122,9 @@ impl Written<'_> {
     /// The plane of the next copy out of a block of a plane: that of the program unit of copies
     /// which is begun, or of a new one. So a superblock with an invalid unit always gains one.
     fn place(&mut self, plane: PlaneId, frontier: Frontier) -> PlaneId {
-        let at = self.begun.iter().position(|(of, ..)| *of == frontier).unwrap_or_else(|| {
+        let blocks = &self.map.blocks;
+        let is_same = |(of, ..): &(Frontier, _, _)| blocks.row(*of) == blocks.row(frontier);
+        let at = self.begun.iter().position(is_same).unwrap_or_else(|| {
             self.begun.push((frontier, plane, 0));
             self.begun.len() - 1
         });

@@ -193,6 +193,7 @@ fn cost_benefit_amplifies_writes_as_a_pool_without_timing() {
             blocks: BLOCKS,
             block_units: PAGES,
             program_units: 1,
+            partial_programs: 1,
             units: [0, units],
             soft: 2,
             target: None,

@@ -85,6 +85,7 @@ impl<T: Copy + Default> Rows<T> {
 
     /// The entry of a unit, to be changed.
     pub(super) fn touch(&mut self, lpn: Lpn) -> &mut T {
+        assert!(lpn.index() < self.units, "{lpn:?} is none of {} units", self.units);
         let untouched = self.untouched;
         let row = &mut self.entries[lpn.index() / ROW];
         &mut row.get_or_insert_with(|| Box::new([untouched; ROW]))[lpn.index() % ROW]
@@ -110,6 +111,7 @@ impl<T> Index<Lpn> for Rows<T> {
     type Output = T;
 
     fn index(&self, lpn: Lpn) -> &T {
+        assert!(lpn.index() < self.units, "{lpn:?} is none of {} units", self.units);
         let row = self.entries[lpn.index() / ROW].as_ref();
         row.map_or(&self.untouched, |row| &row[lpn.index() % ROW])
     }

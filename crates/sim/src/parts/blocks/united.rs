@@ -54,7 +54,8 @@ impl Blocks {
         self.superblocks.as_mut().expect(UNITED)
     }
 
-    fn row(&self, frontier: Frontier) -> usize {
+    /// Its place among frontiers, which several may share.
+    pub(crate) fn row(&self, frontier: Frontier) -> usize {
         self.frontiers.slot(frontier).into()
     }
 
@@ -154,8 +155,14 @@ impl Blocks {
         superblocks.turns[slot] = units % round;
         for stripe in 0..array.all_planes() {
             let more = if stripe * program < units % round { program } else { 0 };
-            let at = superblocks.at(slot, 0, array.plane_of_stripe(stripe));
+            let plane = array.plane_of_stripe(stripe);
+            let at = superblocks.at(slot, 0, plane);
             superblocks.next[at] = units / round * program + more;
+            if superblocks.next[at] == array.units_per_block() {
+                let block = array.first_block(plane).get() + superblock.get();
+                superblocks.closed[block as usize] = true;
+                superblocks.closed_blocks[superblock.index()] += 1;
+            }
         }
     }
 
