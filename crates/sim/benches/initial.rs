@@ -71,6 +71,7 @@ fn miniature(bencher: Bencher, cleaning: usize) {
         blocks: 512,
         block_units: 256,
         program_units: 1,
+        partial_programs: 1,
         units: [20_000, 80_000],
         soft: 2,
         target: None,

@@ -146,7 +146,9 @@ fn a_pool_of_superblocks_is_less_dense_by_a_program_of_each_plane() {
     };
     let united = Pool { partial_programs: 8, ..block };
     assert_eq!([block, united].map(|pool| pool.dense().block_units), [254, 240]);
-    let most = |pool: Pool| (0..).find(|units| !Pool { units: [*units, 0], ..pool }.has_room());
-    let full = block.full_blocks();
-    assert_eq!([block, united].map(most), [Some(full * 252 + 1), Some(full * 224 + 1)]);
+    for (pool, units) in [(block, 252), (united, 224)] {
+        let most = pool.full_blocks() * units;
+        let has_room = |units| Pool { units: [units, 0], ..pool }.has_room();
+        assert_eq!([most, most + 1].map(has_room), [true, false]);
+    }
 }
