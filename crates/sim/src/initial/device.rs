@@ -40,11 +40,13 @@ pub fn check(settings: &Settings) -> Result<(), Refusal> {
     }
     for pool in [Some(pool), pools.pressed(pool)].into_iter().flatten() {
         if !pool.has_room() {
+            let of_united = ("superblocks", "");
+            let of_planes = ("blocks", " of a plane");
+            let (blocks, of) = if settings.unites_blocks() { of_united } else { of_planes };
             return refuse(format!(
-                "{} units do not fit the {} {} of {} units that are neither free nor open",
+                "{} units do not fit the {} {blocks} of {} units{of} that are neither free nor open",
                 pool.logical_units(),
                 pool.full_blocks(),
-                if settings.unites_blocks() { "superblocks" } else { "blocks of a plane" },
                 pool.block_units,
             ));
         }
