@@ -32,7 +32,7 @@ pub(crate) fn run(root: &Path) -> Result<String> {
     let tests = root.join("python/tests");
     let elsewhere = sh.push_dir(&target);
     let config = root.join("python/pyproject.toml");
-    let tested = cmd!(sh, "{python} -m pytest -n logical -c {config} -p no:cacheprovider {tests}");
+    let tested = cmd!(sh, "{python} -m pytest -c {config} -p no:cacheprovider {tests}");
     tested.quiet().run().context("the tests of the Python package")?;
     drop(elsewhere);
     Ok("python: the package is installed and its tests pass".to_owned())
