@@ -3,7 +3,7 @@
 use crate::args::{self, CompareArgs};
 use crate::columns::{self, Figures};
 use crate::output::verdict::text as verdict_text;
-use crate::output::{print, print_json, remark};
+use crate::output::{note, print, print_json, remark};
 use crate::progress::Progress;
 use crate::report::points::{Point, Points};
 use crate::report::{self, words};
@@ -84,13 +84,13 @@ pub(crate) fn run(args: &CompareArgs, own: &OwnParts) -> Result<()> {
     }
     let changes: BTreeSet<&String> = runs.iter().flat_map(|run| run.inputs.changes()).collect();
     for change in changes {
-        remark(&format!("note: {change}"));
+        note(change);
     }
     let mut unused = UnusedInAll::default();
     for run in &runs {
         unused.add(run.inputs.unused());
     }
-    unused.get().iter().for_each(|unused| remark(&format!("note: {unused}")));
+    unused.get().iter().for_each(note);
     let mut outcomes = simulate_all(&runs, args.input.check)?;
     for outcome in &mut outcomes {
         outcome.provenance.command = args::given();

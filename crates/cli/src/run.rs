@@ -7,7 +7,7 @@ use crate::output::parquet::{self, Note, is_parquet};
 use crate::output::state;
 use crate::output::timeline::TimelineLogger;
 use crate::output::unfinished::Folder;
-use crate::output::{WholeFile, cuts, print, remark, series, summary::summary};
+use crate::output::{WholeFile, cuts, note, print, remark, series, summary::summary};
 use crate::progress::Progress;
 use crate::report::{self, block_map::BlockMap};
 use anyhow::{Context, Result};
@@ -144,10 +144,10 @@ fn wanted(args: &RunArgs, own: &OwnParts) -> Result<Wanted> {
     }
     let mut settings = inputs.settings()?;
     let has_series = keep_series(args, &mut settings);
-    inputs.notes().for_each(|what| remark(&format!("note: {what}")));
+    inputs.notes().for_each(note);
     let need = inputs.need(&settings, args.input.check).with_cuts(args.cuts.unwrap_or(0));
     if let Some(what) = need.check()? {
-        remark(&format!("note: {what}"));
+        note(what);
     }
     Ok(Wanted { inputs, settings, whole, has_series })
 }
@@ -271,7 +271,7 @@ fn logs(args: &RunArgs, settings: &Settings) -> Result<Logs> {
 fn request_log(folder: &Path) -> Result<Option<(Box<dyn Observer>, SharedLog)>> {
     if !PARQUET.here {
         let (folder, missing) = (folder.display(), PARQUET.missing());
-        remark(&format!("note: {folder}: without Parquet files; {missing}"));
+        note(format_args!("{folder}: without Parquet files; {missing}"));
         return Ok(None);
     }
     log::open(&rows::requests(), &folder.join("requests.parquet")).map(Some)

@@ -1,7 +1,7 @@
 //! `flashyard show`: a device or a workload as a file to edit, with the source of each number.
 
 use crate::args::ShowArgs;
-use crate::output::{print, remark};
+use crate::output::{note, print};
 use anyhow::Result;
 use flashyard_run::error::{is_toml, read_text, wrong};
 use flashyard_run::plan::{Named, Plan, recognise};
@@ -19,7 +19,7 @@ pub(crate) fn run(args: &ShowArgs, own: &OwnParts) -> Result<()> {
         Named::Device(name) => {
             let inputs = Plan::load(own.clone(), &name, DEFAULT_WORKLOAD, &set)?;
             let settings = inputs.settings()?;
-            inputs.notes().for_each(|what| remark(&format!("note: {what}")));
+            inputs.notes().for_each(note);
             print(&shown::device(&inputs, &settings, args.all))
         }
         Named::Workload(name) if is_toml(&name) => {
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &ShowArgs, own: &OwnParts) -> Result<()> {
         }
         Named::Workload(name) => {
             let inputs = Plan::load(own.clone(), DEFAULT_DEVICE, &name, &set)?;
-            inputs.unused().iter().for_each(|what| remark(&format!("note: {what}")));
+            inputs.unused().iter().for_each(note);
             print(&shown::workload(inputs.experiment()))
         }
     }

@@ -257,6 +257,12 @@ impl Geometry {
         BlockId::new(plane.get() * self.blocks_per_plane)
     }
 
+    /// The block of a plane with this number, counted inside the plane from 0.
+    #[inline]
+    pub const fn block(&self, plane: PlaneId, number: u32) -> BlockId {
+        BlockId::new(self.first_block(plane).get() + number)
+    }
+
     /// The block that a physical unit belongs to.
     #[inline]
     pub const fn block_of(&self, ppn: Ppn) -> BlockId {

@@ -17,6 +17,7 @@ mod whole_file;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
+use std::fmt::Display;
 use std::io::{ErrorKind, Write};
 pub(crate) use whole_file::WholeFile;
 
@@ -46,4 +47,9 @@ pub(crate) fn print_json(value: &Value) -> Result<()> {
 /// Prints a remark that is no result to standard error, if anybody listens.
 pub(crate) fn remark(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", text::harmless(text));
+}
+
+/// Prints a note on what was asked for, as a remark.
+pub(crate) fn note(what: impl Display) {
+    remark(&format!("note: {what}"));
 }

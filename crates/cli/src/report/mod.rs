@@ -12,7 +12,7 @@ pub(crate) mod words;
 
 use crate::features::REPORT;
 use crate::output::unfinished::Folder;
-use crate::output::{WholeFile, remark};
+use crate::output::{WholeFile, note};
 use anyhow::{Context, Result};
 use block_map::BlockMap;
 use plot::Plot;
@@ -131,7 +131,7 @@ impl Page {
     ) -> Result<Option<WholeFile>> {
         let path = folder.join(NAME);
         if !REPORT.here {
-            remark(&format!("note: {}: not written; {}", path.display(), REPORT.missing()));
+            note(format_args!("{}: not written; {}", path.display(), REPORT.missing()));
             return Ok(None);
         }
         let html = html::of(self, &self.data(kind, results))?;

@@ -12,7 +12,7 @@ mod show;
 use crate::args::{self, SweepArgs};
 use crate::columns::summary;
 use crate::interrupt;
-use crate::output::{print, remark, text::hanging};
+use crate::output::{note, print, remark, text::hanging};
 use crate::progress::Progress;
 use anyhow::{Result, anyhow};
 use flashyard_run::error::wrong;
@@ -162,7 +162,7 @@ fn open(job: &Job<'_>) -> Result<Runner> {
 
 /// Says which settings change nothing in any point.
 fn say_what_is_unused(planner: &Planner<'_>) {
-    planner.unused().iter().for_each(|unused| remark(&format!("note: {unused}")));
+    planner.unused().iter().for_each(note);
 }
 
 /// Says how many runs need not be done again, and returns how many there are.

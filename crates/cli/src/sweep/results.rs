@@ -5,7 +5,7 @@ use crate::columns::{Figures, summary};
 use crate::features::PARQUET;
 use crate::output::columnar::{self, Cells, Column};
 use crate::output::parquet::{Note, all_settings, is_parquet};
-use crate::output::{WholeFile, remark};
+use crate::output::{WholeFile, note};
 use crate::report::points::{Latencies, latencies};
 use anyhow::Result;
 use flashyard_run::error::{read_text, wrong};
@@ -306,6 +306,6 @@ fn check_without_parquet(args: &SweepArgs, out: &Path) -> Result<()> {
         let (out, missing) = (out.display(), PARQUET.missing());
         return Err(wrong(&format!("{out}: {missing}, or write CSV with --csv FILE")));
     }
-    remark(&format!("note: {}: not written; {}", out.display(), PARQUET.missing()));
+    note(format_args!("{}: not written; {}", out.display(), PARQUET.missing()));
     Ok(())
 }

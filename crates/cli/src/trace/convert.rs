@@ -2,7 +2,7 @@
 
 use super::inputs::{check_settings, load as load_one, refuse_output};
 use crate::args::TraceConvertArgs;
-use crate::output::{WholeFile, print, remark};
+use crate::output::{WholeFile, note, print, remark};
 use crate::progress::source::STEP;
 use crate::progress::{Part, Progress};
 use anyhow::Result;
@@ -71,9 +71,7 @@ pub(crate) fn convert(args: &TraceConvertArgs, own: &OwnParts) -> Result<()> {
         0 => {}
         left_out => text += &format!("; {left_out} requests left out"),
     }
-    for note in &written.notes {
-        remark(&format!("note: {note}"));
-    }
+    written.notes.iter().for_each(note);
     for note in writer.notes() {
         remark(&format!("lost: {note}"));
     }

@@ -3,7 +3,7 @@
 mod show;
 
 use crate::args::{WhyArgs, WhyClass};
-use crate::output::{print, remark};
+use crate::output::{note, print};
 use crate::progress::Progress;
 use anyhow::Result;
 use flashyard_core::request::RequestOp;
@@ -82,9 +82,9 @@ fn explain(
         points::inputs(&Bases::new(own.clone()), &args.input.selection(), "--vary", point)?;
     refuse_standard_input("why", &inputs)?;
     let settings = inputs.settings()?;
-    inputs.notes().for_each(|what| remark(&format!("note: {what}")));
+    inputs.notes().for_each(note);
     if let Some(what) = inputs.need(&settings, args.input.check).check()? {
-        remark(&format!("note: {what}"));
+        note(what);
     }
     let progress = Progress::many("", "runs", 2);
     why::explain(&inputs, &settings, found, args.input.check, &progress)

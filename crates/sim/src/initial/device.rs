@@ -13,7 +13,7 @@ use crate::ftl::page_map::{ByPlane, Owner, PageMap, ROOM};
 use crate::parts::blocks::Frontier;
 use crate::parts::victim::{Rule, VictimRule};
 use flashyard_core::quantity::Ppm;
-use flashyard_core::units::{BlockId, Lpn, MapPage, PlaneId, Ppn};
+use flashyard_core::units::{Lpn, MapPage, PlaneId, Ppn};
 use std::borrow::Cow;
 
 /// Whether the initial state can be made; the reason if not.
@@ -335,10 +335,10 @@ impl<'a> Pools<'a> {
 
     fn lay_blocks(&self, map: &mut PageMap, pool: u32, plan: &Plan, numbers: &[u32]) {
         let plane = PlaneId::new(pool);
-        let first = self.settings.geometry.first_block(plane).get();
         let good = self.good_blocks(map, pool);
         let block = |number: u32| {
-            BlockId::new(first + if good.is_empty() { number } else { good[number as usize] })
+            let number = if good.is_empty() { number } else { good[number as usize] };
+            self.settings.geometry.block(plane, number)
         };
         for (number, full) in numbers.iter().zip(&plan.full) {
             let valid = full.valid[0] + full.valid[1];

@@ -89,8 +89,7 @@ impl Written<'_> {
             let Some(victim) = self.map.blocks.victim(FIRST) else { return };
             self.map.blocks.claim(victim);
             for plane in (0..self.pools.count()).map(PlaneId::new) {
-                let first = self.pools.settings.geometry.first_block(plane).get();
-                self.clean(plane, BlockId::new(first + victim.get()));
+                self.clean(plane, self.pools.settings.geometry.block(plane, victim.get()));
             }
         }
     }

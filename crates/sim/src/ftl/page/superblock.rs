@@ -19,7 +19,7 @@ use crate::observe::{OwnCause, Trigger};
 use crate::parts::blocks::Frontier;
 use crate::sets::{Mode, OwnWork, Stage, Wait};
 use flashyard_core::graph::EdgeKind;
-use flashyard_core::units::{BlockId, PlaneId};
+use flashyard_core::units::PlaneId;
 
 /// The plane whose figures are those of all of them.
 const FIRST: PlaneId = PlaneId::new(0);
@@ -43,8 +43,7 @@ impl PageFtl {
         self.plane_mut(FIRST).last_levelled = levels;
         let trigger = if levels { Trigger::Wear } else { trigger };
         for plane in lent.base.planes() {
-            let first = lent.base.geometry.first_block(plane).get();
-            let victim = BlockId::new(first + victim.get());
+            let victim = lent.base.geometry.block(plane, victim.get());
             self.plane_mut(plane).job = Some(Job::new(victim, charge, levels));
             self.united_mut().under_way += 1;
             let valid = lent.base.map.count_valid(victim);

@@ -264,7 +264,7 @@ impl<'a> FullBlocks<'a> {
 
     /// The block of the plane with this number in it.
     fn numbered(&self, number: u32) -> BlockId {
-        BlockId::new(self.blocks.geometry.first_block(self.plane).get() + number)
+        self.blocks.geometry.block(self.plane, number)
     }
 
     /// How many units have been written to the plane since a block lost one or was filled.

@@ -96,6 +96,27 @@ impl Superblocks {
         BlockId::new(block.get() % self.array.blocks_per_plane)
     }
 
+    /// The block of a superblock on a plane.
+    pub(super) const fn block(&self, plane: PlaneId, superblock: BlockId) -> BlockId {
+        self.array.block(plane, superblock.get())
+    }
+
+    /// Units of a round, in which each plane has its turn to get a program unit.
+    pub(super) const fn round(&self) -> u32 {
+        self.array.program_units() * self.array.all_planes()
+    }
+
+    /// The last program of a block is over. Returns whether its superblock is full then.
+    pub(super) fn close(&mut self, block: BlockId) -> bool {
+        if std::mem::replace(&mut self.closed[block.index()], true) {
+            return false;
+        }
+        let home = self.of(block);
+        let closed = &mut self.closed_blocks[home.index()];
+        *closed += 1;
+        *closed == self.array.all_planes()
+    }
+
     pub(super) fn at(&self, slot: usize, place: usize, plane: PlaneId) -> usize {
         (slot * OPEN + place) * self.planes + plane.index()
     }

@@ -95,7 +95,7 @@ impl Blocks {
         }
         let number = superblocks.opens[slot][place].superblock - 1;
         superblocks.take(slot, place, plane, 1);
-        let block = BlockId::new(array.first_block(plane).get() + number);
+        let block = array.block(plane, number);
         Some((array.unit_of(block, unit), opens))
     }
 
@@ -116,8 +116,7 @@ impl Blocks {
             (superblocks.array, superblocks.next[superblocks.at(slot, place, plane)]);
         let missing = next.next_multiple_of(array.program_units()) - next;
         if missing > 0 {
-            let number = superblocks.opens[slot][place].superblock - 1;
-            let block = BlockId::new(array.first_block(plane).get() + number);
+            let block = array.block(plane, superblocks.opens[slot][place].superblock - 1);
             self.pad_united(plane, frontier, missing);
             self.programmed_united(array.unit_of(block, next + missing - 1));
         }
@@ -127,8 +126,7 @@ impl Blocks {
     pub(crate) fn end_turns(&mut self, frontier: Frontier) {
         let slot = self.row(frontier);
         let superblocks = self.united_mut();
-        let program = superblocks.array.program_units();
-        let round = program * superblocks.array.all_planes();
+        let (program, round) = (superblocks.array.program_units(), superblocks.round());
         let turn = &mut superblocks.turns[slot];
         *turn = turn.next_multiple_of(program) % round;
     }
@@ -136,12 +134,9 @@ impl Blocks {
     /// Every block of a superblock has been filled.
     pub(super) fn lay_closed(&mut self, superblock: BlockId) {
         let Some(superblocks) = &mut self.superblocks else { return };
-        let array = superblocks.array;
-        for plane in (0..array.all_planes()).map(PlaneId::new) {
-            let block = array.first_block(plane).get() + superblock.get();
-            superblocks.closed[block as usize] = true;
+        for plane in (0..superblocks.array.all_planes()).map(PlaneId::new) {
+            superblocks.close(superblocks.block(plane, superblock));
         }
-        superblocks.closed_blocks[superblock.index()] = array.all_planes();
     }
 
     /// A superblock is open, and its first so many units, whole program units, have been written:
@@ -150,7 +145,7 @@ impl Blocks {
         let (slot, left) = (self.row(frontier), self.geometry.units_per_block() - units);
         let superblocks = self.united_mut();
         let (array, program) = (superblocks.array, superblocks.array.program_units());
-        let round = program * array.all_planes();
+        let round = superblocks.round();
         superblocks.opens[slot][0] = Open { superblock: superblock.get() + 1, left };
         superblocks.turns[slot] = units % round;
         for stripe in 0..array.all_planes() {
@@ -159,9 +154,7 @@ impl Blocks {
             let at = superblocks.at(slot, 0, plane);
             superblocks.next[at] = units / round * program + more;
             if superblocks.next[at] == array.units_per_block() {
-                let block = array.first_block(plane).get() + superblock.get();
-                superblocks.closed[block as usize] = true;
-                superblocks.closed_blocks[superblock.index()] += 1;
+                superblocks.close(superblocks.block(plane, superblock));
             }
         }
     }
@@ -173,10 +166,9 @@ impl Blocks {
         let Some(superblocks) = &self.superblocks else { return unit };
         let (array, program) = (superblocks.array, superblocks.array.program_units());
         let (superblock, unit) = (self.geometry.block_of(unit), self.geometry.unit_in_block(unit));
-        let round = program * array.all_planes();
+        let round = superblocks.round();
         let plane = array.plane_of_stripe(unit % round / program);
-        let block = BlockId::new(array.first_block(plane).get() + superblock.get());
-        array.unit_of(block, unit / round * program + unit % program)
+        array.unit_of(superblocks.block(plane, superblock), unit / round * program + unit % program)
     }
 
     /// Whether the next unit of a frontier opens a superblock.
@@ -214,7 +206,7 @@ impl Blocks {
         let superblocks = self.united_mut();
         let program = superblocks.array.program_units();
         let turn = superblocks.turns[slot];
-        superblocks.turns[slot] = (turn + units) % (program * superblocks.array.all_planes());
+        superblocks.turns[slot] = (turn + units) % superblocks.round();
         turn / program
     }
 
@@ -252,13 +244,8 @@ impl Blocks {
         let array = superblocks.array;
         let block = array.block_of(ppn);
         let is_last = array.unit_in_block(ppn) + array.program_units() >= array.units_per_block();
-        if !is_last || std::mem::replace(&mut superblocks.closed[block.index()], true) {
-            return;
-        }
         let home = superblocks.of(block);
-        let closed = &mut superblocks.closed_blocks[home.index()];
-        *closed += 1;
-        if *closed == array.all_planes() {
+        if is_last && superblocks.close(block) {
             self.fill(home);
         }
     }

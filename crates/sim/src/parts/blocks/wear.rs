@@ -261,10 +261,9 @@ impl Blocks {
     /// The numbers of a plane's blocks that were not bad from the start nor set aside, counted
     /// inside the plane.
     pub(crate) fn good_blocks(&self, plane: PlaneId) -> Vec<u32> {
-        let first = self.geometry.first_block(plane).get();
         let numbers = 0..self.geometry.blocks_per_plane;
         let is_good = |number: &u32| {
-            let block = BlockId::new(first + number);
+            let block = self.geometry.block(plane, *number);
             !self.bad[block.index()] && !self.is_aside(block)
         };
         numbers.filter(is_good).collect()
