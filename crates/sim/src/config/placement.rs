@@ -24,8 +24,13 @@ choice! {
 }
 
 /// What a key of superblocks needs to change anything.
-const SUPERBLOCKS: &[&str] =
-    &["@full", "geometry.channels=2", "ftl.allocation=dynamic", "map.store=resident"];
+const SUPERBLOCKS: &[&str] = &[
+    "@full",
+    "geometry.channels=2",
+    "state.initial=fresh",
+    "ftl.allocation=dynamic",
+    "map.store=resident",
+];
 
 keys! {
     /// Keys of `[placement]`: flexible data placement (FDP, NVM Express TP4146). Writes of one
