@@ -26,7 +26,10 @@ const FIRST: PlaneId = PlaneId::new(0);
 impl Pools<'_> {
     /// Puts a device with superblocks into an initial state other than `steady`.
     pub(super) fn make_united(&self, map: &mut PageMap, meter: &mut Meter<'_>) {
-        let mut written = Written { pools: self, map, begun: Vec::new() };
+        let target = Pool::of_plane(self.settings)
+            .target
+            .map(|of_plane| u64::from(of_plane) * u64::from(self.count()));
+        let mut written = Written { pools: self, map, begun: Vec::new(), target, walk: None };
         let mut write = |written: &mut Written<'_>, lpn: u32| {
             written.write(Lpn::new(lpn));
             meter.count(1);
@@ -62,6 +65,16 @@ struct Written<'a> {
     /// Program units of copies that are not full, one for each place among frontiers, which several
     /// may share: their plane, and the units that they lack.
     begun: Vec<(Frontier, PlaneId, u32)>,
+    /// Where collection is paced: the spare units of all planes, and the victim that has been
+    /// dealt with in part.
+    target: Option<u64>,
+    walk: Option<Walk>,
+}
+
+/// A superblock whose first units, in the order in which it was filled, have been copied.
+struct Walk {
+    victim: BlockId,
+    next: u32,
 }
 
 impl Written<'_> {
@@ -78,9 +91,51 @@ impl Written<'_> {
         let plane = self.map.blocks.elsewhere(plane, HOST).unwrap_or(plane);
         put(settings, self.map, plane, HOST, Owner::Data(lpn));
         self.map.lay_sectors(lpn);
-        if opens && gc.start == GcStart::Early {
+        if let Some(target) = self.target {
+            self.keep(target);
+        } else if opens && gc.start == GcStart::Early {
             self.collect(u64::from(Pool::of_plane(settings).soft));
         }
+    }
+
+    /// Copies until so many units are spare, those of the victim that have been dealt with
+    /// included, or no superblock gains anything.
+    fn keep(&mut self, target: u64) {
+        loop {
+            let walked = self.walk.as_ref().map_or(0, |walk| u64::from(walk.next));
+            if self.map.blocks.spare_units(FIRST) + walked >= target {
+                return;
+            }
+            let Some(Walk { victim, next }) = self.walk.take() else {
+                let Some(victim) = self.map.blocks.victim(FIRST) else { return };
+                self.map.blocks.claim(victim);
+                self.walk = Some(Walk { victim, next: 0 });
+                continue;
+            };
+            let geometry = &self.pools.settings.geometry;
+            if next == geometry.united().units_per_block() {
+                for plane in (0..self.pools.count()).map(PlaneId::new) {
+                    self.map.blocks.erased(geometry.block(plane, victim.get()));
+                }
+                continue;
+            }
+            self.copy_unit(victim, next);
+            self.walk = Some(Walk { victim, next: next + 1 });
+        }
+    }
+
+    /// Copies a unit of a claimed superblock, if it is valid.
+    fn copy_unit(&mut self, victim: BlockId, unit: u32) {
+        let geometry = self.pools.settings.geometry;
+        let unit = self.map.blocks.in_array(geometry.united().unit_of(victim, unit));
+        if !self.map.is_valid(unit) {
+            return;
+        }
+        let plane = geometry.plane_of(unit);
+        let frontier = self.map.blocks.copy_frontier(geometry.block_of(unit));
+        let owner = self.map.owner(unit).expect("it is valid");
+        let to = self.place(plane, frontier);
+        put(self.pools.settings, self.map, to, frontier, owner);
     }
 
     /// Collects superblocks until more than `short` of them are free, or none gains anything.
@@ -136,8 +191,12 @@ impl Written<'_> {
         *to
     }
 
-    /// Program units that are begun are programmed as they are.
+    /// Program units that are begun are programmed as they are, and the victim that has been dealt
+    /// with in part is the next one.
     fn end(self) {
+        if let Some(walk) = self.walk {
+            self.map.blocks.set_aside(walk.victim);
+        }
         for (frontier, plane, _) in self.begun {
             self.map.blocks.end_program(plane, frontier);
         }

@@ -555,9 +555,12 @@ impl Blocks {
     }
 
     /// Units that can be programmed before another block is erased: those of free blocks and what
-    /// is left of open ones.
+    /// is left of open ones; those of all planes where superblocks are kept.
     pub fn spare_units(&self, plane: PlaneId) -> u64 {
         let units = u64::from(self.geometry.units_per_block());
+        if self.are_united() {
+            return u64::from(self.free_blocks(plane)) * units + self.united_left();
+        }
         let count = self.frontiers.count() as usize;
         let first = plane.index() * count;
         let open = self.open[first..first + count].iter().filter(|open| {

@@ -311,6 +311,12 @@ impl Set {
         self.mode
     }
 
+    /// Whether its current command waits for its die, or is on it.
+    #[inline]
+    pub(crate) const fn is_at_die(&self) -> bool {
+        matches!(self.mode, Mode::Queued | Mode::Running | Mode::Suspended)
+    }
+
     /// Whether it holds a slot.
     #[inline]
     pub(crate) const fn has_slot(&self) -> bool {

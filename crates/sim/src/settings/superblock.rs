@@ -1,6 +1,6 @@
 //! What superblocks (`placement.unit = "superblock"`) do not go with.
 
-use crate::config::{Allocation, DeviceKeys, GcPacing, MapStore, ReclaimUnit};
+use crate::config::{Allocation, DeviceKeys, MapStore, ReclaimUnit};
 use flashyard_core::quantity::Ppm;
 
 /// Superblocks of a device with so many planes. One plane has blocks alone.
@@ -34,11 +34,6 @@ pub(super) fn check(keys: &DeviceKeys, planes: u32, fail: &mut impl FnMut(String
         keys.ftl.generations == 0 && !keys.placement.isolates(),
         "of copies are promised before copies begin, and the host's are not",
         "ftl.generations = 1",
-    );
-    refuse(
-        keys.gc.pacing != GcPacing::None,
-        "are collected by all planes at once, and pacing keeps spare space plane by plane",
-        "gc.pacing = \"none\"",
     );
     refuse(
         keys.gc.copyback,

@@ -132,6 +132,23 @@ fn a_soft_zone_holds_as_many_blocks_more_where_a_load_has_pauses() {
     }
 }
 
+/// Dynamic allocation keeps all dies at work where the planes have no more than the blocks of the
+/// reserve free, but room in their open ones.
+#[test]
+fn dynamic_allocation_spreads_writes_over_planes_that_have_room() {
+    let per_second = |allocation: &str| {
+        let allocation = format!("ftl.allocation={allocation}");
+        let keys = ["geometry.channels=8", "gc.soft_free_blocks=2", &allocation];
+        let settings = paced(&keys);
+        let (mut bench, load) = (Bench::new(&settings), writes(&settings, 12_000));
+        let phase =
+            bench.phase(&PhaseKeys::default(), vec![stream(pacing(Pacing::Closed, 32), &load)]);
+        phase.0.requests as f64 / (phase.0.makespan_ns as f64 / 1e9)
+    };
+    let [by_address, by_load] = ["static", "dynamic"].map(per_second);
+    assert!(by_load > 0.95 * by_address, "{by_load} a second, {by_address} by address");
+}
+
 /// Copies that are fewer than victims need keep the spare space at the reserve: the state starts
 /// there.
 #[test]

@@ -12,7 +12,8 @@ use flashyard_core::quantity::Ppm;
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::{Lpn, Ppn, Time};
 use flashyard_sim::config::{
-    Allocation, DeviceKeys, GcPacing, InitialState, Isolation, MapStore, ReclaimUnit, Settings,
+    Allocation, DeviceKeys, GcPacing, GcStart, InitialState, Isolation, MapStore, ReclaimUnit,
+    Settings,
 };
 use flashyard_sim::device::{Device, PhaseKeys};
 use flashyard_sim::drive::Drive;
@@ -261,7 +262,13 @@ fn every_rule_chooses_among_superblocks() {
 /// A device that is saved between phases goes on as it would have.
 #[test]
 fn a_saved_device_goes_on_with_its_superblocks() {
-    let keys = ["placement.handles=2", "placement.isolation=persistent"];
+    for pacing in ["none", "spare"] {
+        goes_on_when_saved(&format!("gc.pacing={pacing}"));
+    }
+}
+
+fn goes_on_when_saved(of_collection: &str) {
+    let keys = ["placement.handles=2", "placement.isolation=persistent", of_collection];
     let settings = united(4, 64, 8, &[&keys[..], &["ftl.over_provisioning_percent=30"]].concat());
     let units = u64::from(settings.exported_units);
     let requests = writes(units, (units / 3, 60), 3 * units + 17, 7);
@@ -324,8 +331,16 @@ fn with_superblocks(mut keys: DeviceKeys, random: &mut Random) -> DeviceKeys {
     keys.ftl.generations = 1;
     keys.ftl.allocation = Allocation::Dynamic;
     keys.map.store = MapStore::Resident;
-    keys.gc.pacing = GcPacing::None;
-    keys.gc.soft_zone_blocks = 0;
+    keys.gc.pacing = random.pick(&[GcPacing::None, GcPacing::Spare, GcPacing::Tokens]);
+    if keys.gc.pacing != GcPacing::None {
+        keys.gc.start = GcStart::Early;
+        keys.gc.preemptible = true;
+        keys.gc.soft_zone_blocks = random.pick(&[0, 0, 3]);
+        keys.gc.copies_per_program = random.pick(&[1, 4, 9]);
+        keys.gc.reads_before_copy = random.pick(&[0, 1, 5]);
+    } else {
+        keys.gc.soft_zone_blocks = 0;
+    }
     keys.gc.copyback = false;
     keys.slc = DeviceKeys::default().slc;
     keys.power = DeviceKeys::default().power;
@@ -402,7 +417,6 @@ fn what_superblocks_do_not_go_with_is_refused_by_name() {
         ("ftl.allocation=static", "set ftl.allocation = \"dynamic\""),
         ("map.store=cmt", "set map.store = \"resident\""),
         ("ftl.generations=0", "set ftl.generations = 1"),
-        ("gc.pacing=spare", "set gc.pacing = \"none\""),
         ("gc.copyback=true", "set gc.copyback = false"),
         ("slc.static_percent=4", "set slc.static_percent = 0"),
         ("nand.factory_bad_percent=1", "set nand.factory_bad_percent = 0"),
@@ -462,25 +476,39 @@ fn a_full_device_holds_what_writes_in_order_leave() {
 }
 
 /// An aged device and one in the constructed steady state go on as one that was written for long:
-/// what the next uniform writes cost is what the formula says.
+/// what the next uniform writes cost is what the formula says. Where collection is paced, the spare
+/// space is what it is kept at.
 #[test]
 fn an_aged_device_and_a_steady_one_cost_what_the_formula_says() {
     const EMPTY: f64 = 3.5;
-    for (state, dies, blocks, pages, spare) in
-        [("aged", 4, 256, 8, 15), ("aged", 8, 128, 4, 28), ("steady", 4, 256, 8, 15)]
-    {
+    for (state, pacing, dies, blocks, pages, spare) in [
+        ("aged", "none", 4, 256, 8, 15),
+        ("aged", "none", 8, 128, 4, 28),
+        ("steady", "none", 4, 256, 8, 15),
+        ("aged", "spare", 4, 256, 8, 15),
+        ("steady", "spare", 4, 256, 8, 15),
+        ("steady", "spare", 8, 128, 4, 28),
+        ("steady", "tokens", 4, 256, 8, 15),
+    ] {
         let spare = format!("ftl.over_provisioning_percent={spare}");
-        let state = format!("state.initial={state}");
-        let settings = united(dies, blocks, pages, &[&state, "state.aged_percent=800", &spare]);
+        let [state, pacing] = [("state.initial", state), ("gc.pacing", pacing)]
+            .map(|(key, value)| format!("{key}={value}"));
+        let keys = [&state, &pacing, "state.aged_percent=800", "gc.copies_per_program=5", &spare];
+        let settings = united(dies, blocks, pages, &keys);
         let units = u64::from(settings.exported_units);
         let drawn =
             writes(units, (units, 100), 4 * units, 3).split_off(settings.exported_units as usize);
         let report = unchecked(&settings, &drawn);
         let of = &report.flash.pages["programs"];
         let found = (of["host"] + of["gc"]) as f64 / of["host"] as f64;
-        let in_use = (f64::from(blocks) - EMPTY) * f64::from(dies * pages);
+        let in_superblocks = f64::from(dies * pages);
+        let kept = match settings.keys.gc.pacing {
+            GcPacing::None => EMPTY * in_superblocks,
+            _ => f64::from(dies) * settings.spare_target() as f64,
+        };
+        let in_use = f64::from(blocks) * in_superblocks - kept;
         let expected = greedy_write_amplification(in_use / units as f64, dies * pages);
-        let case = format!("{blocks} superblocks of {dies} x {pages}, {spare}");
+        let case = format!("{blocks} superblocks of {dies} x {pages}, {spare}, {state}, {pacing}");
         assert!((found / expected - 1.0).abs() < 0.02, "{case}: {found}, not {expected}");
     }
 }
@@ -490,16 +518,17 @@ fn an_aged_device_and_a_steady_one_cost_what_the_formula_says() {
 #[test]
 fn no_superblock_of_a_device_with_a_history_is_lost() {
     for seed in 1..=12 {
+        let pacing = ["gc.pacing=none", "gc.pacing=spare"][seed % 2];
         let seed = format!("state.seed={seed}");
         let spare = "ftl.over_provisioning_percent=60";
-        let keys = ["state.initial=steady", "gc.policy=fifo", spare, &seed];
+        let keys = ["state.initial=steady", "gc.policy=fifo", spare, pacing, &seed];
         let settings = united(4, 24, 8, &keys);
         let units = u64::from(settings.exported_units);
         let report = unchecked(&settings, &writes(units, (units, 100), 4 * units, 3));
         let least = report.wear.erases_min;
         assert!(least > 0, "{seed}: some superblock is never erased");
 
-        let keys = ["state.initial=aged", "ftl.mapping_unit_bytes=1024", spare, &seed];
+        let keys = ["state.initial=aged", "ftl.mapping_unit_bytes=1024", spare, pacing, &seed];
         let settings = united(3, 24, 8, &[&keys[..], &["geometry.planes=2"]].concat());
         let pages = u64::from(settings.exported_units) / 4;
         let drawn = writes(pages, (pages, 100), pages, 5);

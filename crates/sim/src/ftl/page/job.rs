@@ -5,7 +5,7 @@ use crate::ftl::page_map::Owner;
 use crate::handle::SetId;
 use crate::sets::Stage;
 use flashyard_core::command::Purpose;
-use flashyard_core::units::{BlockId, Ppn};
+use flashyard_core::units::{BlockId, PlaneId, Ppn};
 
 /// The work on one victim.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +33,8 @@ pub(in crate::ftl) struct Job {
     pub(super) found: bool,
     /// With pacing: whether its erase is all that is left.
     pub(super) erases: bool,
+    /// With pacing: whether its copies under way leave their die.
+    pub(super) away: bool,
 }
 
 impl Job {
@@ -51,6 +53,7 @@ impl Job {
             presses: false,
             found: false,
             erases: false,
+            away: false,
         }
     }
 
@@ -88,8 +91,18 @@ impl Job {
 pub(super) struct United {
     /// Planes whose job is not over.
     pub(super) under_way: u32,
+    /// With pacing: copies under way from a plane of one die to a plane of another.
+    pub(super) away: Vec<Away>,
     /// Copies of a program unit while they are made.
     pub(super) batch: Vec<SetId>,
+}
+
+/// A copy that leaves its die: it is read on one plane and programmed on the other.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Away {
+    pub(super) copy: SetId,
+    pub(super) from: PlaneId,
+    pub(super) to: PlaneId,
 }
 
 /// What a job does next.

@@ -87,7 +87,8 @@ impl PageFtl {
         if lent.base.is_paced() {
             let units = lent.base.geometry.units_per_block();
             job.next_unit = lent.base.map.next_valid(victim, 0).map_or(units, |(unit, ..)| unit);
-            job.ratio = pacing::ratio(valid, units - job.next_unit);
+            let gain = (units - job.next_unit).saturating_sub(valid);
+            job.ratio = pacing::ratio(valid.into(), gain.into());
         }
         let state = self.plane_mut(plane);
         state.last_levelled = levels;

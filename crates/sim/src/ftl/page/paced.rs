@@ -1,8 +1,9 @@
 //! Pacing: when jobs go on, which programs wait, and what a die takes next.
 
 use super::PageFtl;
+use super::job::Job;
 use crate::ftl::base::Base;
-use crate::ftl::lent::{Lent, Todo};
+use crate::ftl::lent::{Deed, Lent, Todo};
 use crate::handle::SetId;
 use crate::observe::OwnCause;
 use crate::sets::{Mode, OwnWork, Stage};
@@ -10,12 +11,14 @@ use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::PlaneId;
 
 impl PageFtl {
-    /// Spare units of a plane, with the part of its victim that has been dealt with.
+    /// Spare units of a plane, with the part of its victim that has been dealt with. Superblocks
+    /// have a plane's share of the spare units of all.
     fn spare(&self, base: &Base, plane: PlaneId) -> u64 {
         let job = &self.planes[plane.index()].job;
         let walks = job.as_ref().filter(|job| !job.folds);
         let walked = walks.map_or(0, |job| u64::from(job.next_unit));
-        base.map.blocks.spare_units(plane) + walked
+        let sharing = if self.united.is_some() { self.planes.len() as u64 } else { 1 };
+        base.map.blocks.spare_units(plane) / sharing + walked
     }
 
     /// Whether a plane of a device with pacing has so little spare space that it collects: less
@@ -49,6 +52,24 @@ impl PageFtl {
         let wants =
             job.presses || (!lent.ended && (behind || lent.base.idle.works(free, lent.now)));
         wants && job.copies == 0
+    }
+
+    /// The job of a plane is given up as it is.
+    pub(super) fn note_given_up(&self, plane: PlaneId, job: &Job, lent: &mut Lent<'_>) {
+        assert!(job.rests(), "garbage collection is under way");
+        lent.base.idle.background_over(plane);
+        let valid = lent.base.map.count_valid(job.victim);
+        lent.note(Deed::GivenUp(valid, job.levels));
+    }
+
+    /// Somebody waits for the erase of a plane's job, which rests no more; of a superblock the jobs
+    /// of all planes rest no more.
+    pub(super) fn press(&mut self, plane: PlaneId, lent: &mut Lent<'_>) {
+        if self.united.is_some() {
+            self.press_united(plane, lent);
+        } else {
+            self.press_job(plane, lent);
+        }
     }
 
     /// Somebody waits for the erase of a plane's job, which rests no more. Returns the set of the

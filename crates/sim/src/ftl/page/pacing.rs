@@ -126,12 +126,11 @@ impl Pacing {
     }
 }
 
-/// Copies that each unit written has to bring, in parts, where `left` units of a victim hold
-/// `valid` ones. A victim without anything to gain, which wear levelling takes, is copied unit by
+/// Copies that each unit written has to bring, in parts, where a victim gains `gain` units by
+/// `valid` copies. A victim without anything to gain, which wear levelling takes, is copied unit by
 /// unit.
-pub(super) fn ratio(valid: u32, left: u32) -> u64 {
-    let gain = left.saturating_sub(valid);
-    if gain == 0 { ONE } else { u64::from(valid) * ONE / u64::from(gain) }
+pub(super) fn ratio(valid: u64, gain: u64) -> u64 {
+    if gain == 0 { ONE } else { valid * ONE / gain }
 }
 
 #[cfg(test)]

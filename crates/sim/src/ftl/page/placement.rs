@@ -12,7 +12,7 @@ use crate::handle::SetId;
 use crate::observe::Trigger;
 use crate::parts::blocks::{Freed, Frontier};
 use crate::saved::{Reader, RestoreError, Saved, Writer};
-use crate::sets::{Mode, Sets, Wait};
+use crate::sets::{Sets, Wait};
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::{DieId, Lpn, PlaneId, Ppn};
 
@@ -73,6 +73,9 @@ impl Placement for PageFtl {
         }
         // Copies of a superblock may go to another plane than that of their job.
         let plane = if self.united.is_some() { lent.base.geometry.plane_of(from) } else { plane };
+        if self.job(plane).away {
+            self.end_away(set);
+        }
         let job = self.job_mut(plane);
         job.copies -= 1;
         let folds = job.folds;
@@ -101,7 +104,7 @@ impl Placement for PageFtl {
         let owes = self.pacing.as_deref().is_some_and(|pacing| pacing.owes(plane));
         let state = self.plane_mut(of_all);
         let waits = last && std::mem::take(&mut state.programs_wait);
-        let held = owes && state.rounds_without_room < ROUNDS_LEVELLING;
+        let held = last && owes && state.rounds_without_room < ROUNDS_LEVELLING;
         state.rounds_without_room += u32::from(waits || held);
         let rounds = u64::from(state.rounds_without_room);
         let patience = ROUNDS_WITHOUT_ROOM * u64::from(lent.base.geometry.blocks_per_plane);
@@ -152,7 +155,7 @@ impl Placement for PageFtl {
         }
         let works = self.is_busy(plane);
         if works {
-            self.press_job(plane, lent);
+            self.press(plane, lent);
         }
         works
     }
@@ -162,13 +165,17 @@ impl Placement for PageFtl {
             if !restores || lent.base.wants_restoring(plane) {
                 self.start_job(plane, None, Trigger::Upkeep, lent);
                 if self.is_busy(plane) {
-                    self.press_job(plane, lent);
+                    self.press(plane, lent);
                 }
             }
         }
     }
 
     fn end_resting_jobs(&mut self, lent: &mut Lent<'_>) -> bool {
+        if self.unites_now() {
+            self.give_up_united(lent);
+            return false;
+        }
         let mut goes_on = false;
         for plane in lent.base.planes() {
             let Some(job) = self.planes[plane.index()].job else { continue };
@@ -181,9 +188,7 @@ impl Placement for PageFtl {
             }
             self.plane_mut(plane).job = None;
             lent.base.map.blocks.set_aside(job.victim);
-            lent.base.idle.background_over(plane);
-            let valid = lent.base.map.blocks.valid_units(job.victim);
-            lent.note(Deed::GivenUp(valid, job.levels));
+            self.note_given_up(plane, &job, lent);
         }
         goes_on
     }
@@ -201,7 +206,7 @@ impl Placement for PageFtl {
         }
         let plane = plane.unwrap_or_else(|| match self.united {
             Some(_) => Self::next_in_turn(wrote, base),
-            None => self.least_busy_plane(base),
+            None => self.least_busy_plane(base, wrote.frontier(base)),
         });
         self.plane_mut(plane).writes += 1;
         plane
@@ -277,15 +282,15 @@ impl Placement for PageFtl {
 
     fn is_held(&self, plane: PlaneId, sets: &Sets) -> bool {
         let Some(pacing) = self.pacing.as_deref() else { return false };
+        if self.united.is_some() && self.holds_for_away(plane, pacing, sets) {
+            return true;
+        }
         let Some(job) = &self.planes[plane.index()].job else { return false };
-        let erases = || {
-            let mode = job.eraser.map(|eraser| sets[eraser].mode());
-            matches!(mode, Some(Mode::Queued | Mode::Running | Mode::Suspended))
-        };
+        let erases = || job.eraser.is_some_and(|eraser| sets[eraser].is_at_die());
         pacing.owes(plane)
             && !job.presses
             && !job.folds
-            && (job.copies > 0 || (job.erases && erases()))
+            && ((job.copies > 0 && !job.away) || (job.erases && erases()))
     }
 
     fn holds_reads(&self) -> bool {

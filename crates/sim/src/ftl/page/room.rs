@@ -4,6 +4,7 @@
 use super::PageFtl;
 use crate::config::GcStart;
 use crate::ftl::base::Base;
+use crate::ftl::lent::Wrote;
 use crate::ftl::placement::Placement;
 use crate::handle::SetId;
 use crate::parts::blocks::Frontier;
@@ -13,15 +14,16 @@ use flashyard_core::units::{PlaneId, Ppn};
 impl PageFtl {
     /// The plane with the fewest unfinished host programs, in the order of striping from the one
     /// after the last choice on; planes that hold all the data they can, then those without room
-    /// for host data come last.
-    pub(super) fn least_busy_plane(&mut self, base: &Base) -> PlaneId {
+    /// for data of this frontier come last.
+    pub(super) fn least_busy_plane(&mut self, base: &Base, frontier: Frontier) -> PlaneId {
         let count = base.geometry.all_planes();
         let (blocks, most) = (&base.map.blocks, base.plane_valid_units);
         let reserve = base.gc.reserve_blocks;
         let load = |plane: PlaneId| {
             let writes = self.planes[plane.index()].writes;
             let valid = blocks.valid_of_plane(plane) + writes;
-            let short = u64::from(blocks.free_blocks(plane)) <= reserve;
+            let short = u64::from(blocks.free_blocks(plane)) <= reserve
+                && !blocks.has_open_block(plane, frontier);
             (valid.saturating_sub(most), short, writes)
         };
         let first = self.next_stripe;
@@ -50,7 +52,7 @@ impl PageFtl {
             return None;
         }
         // One that is full sends the write on, which then goes round in circles.
-        let mut other = self.least_busy_plane(base);
+        let mut other = self.least_busy_plane(base, base.frontier(set, sets));
         if base.is_full(other) {
             other = base.emptiest_plane();
         }
@@ -82,6 +84,16 @@ impl PageFtl {
         };
         base.map.blocks.has_open_block(plane, frontier)
             && !(kept_for_copies && base.map.blocks.copies_share(frontier))
+    }
+}
+
+impl Wrote {
+    /// The open blocks that the data go to.
+    pub(super) fn frontier(self, base: &Base) -> Frontier {
+        Frontier::HostData(match self {
+            Self::Identified(place) => base.placement.handle_of(place),
+            Self::Flushed(handle) => handle,
+        })
     }
 }
 

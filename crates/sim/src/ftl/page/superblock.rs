@@ -9,15 +9,15 @@
 //! copies, all are read before it is programmed, so that it is never programmed in pieces.
 
 use super::PageFtl;
-use super::job::{Job, JobStep, United};
+use super::job::{Away, Job, JobStep, United};
+use super::pacing::{self, Pacing};
 use crate::config::GcStart;
 use crate::ftl::base::Base;
 use crate::ftl::lent::{BegunJob, Charge, Deed, Lent, Room, Todo, Wrote};
 use crate::ftl::placement::Placement;
 use crate::handle::SetId;
 use crate::observe::{OwnCause, Trigger};
-use crate::parts::blocks::Frontier;
-use crate::sets::{Mode, OwnWork, Stage, Wait};
+use crate::sets::{Mode, OwnWork, Sets, Stage, Wait};
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::PlaneId;
 
@@ -42,8 +42,12 @@ impl PageFtl {
         let Some((victim, levels, searches)) = self.next_victim(lent.base, FIRST) else { return };
         self.plane_mut(FIRST).last_levelled = levels;
         let trigger = if levels { Trigger::Wear } else { trigger };
+        let is_paced = lent.base.is_paced();
         for plane in lent.base.planes() {
             let victim = lent.base.geometry.block(plane, victim.get());
+            if lent.base.map.blocks.is_erased_of(victim) {
+                continue;
+            }
             self.plane_mut(plane).job = Some(Job::new(victim, charge, levels));
             self.united_mut().under_way += 1;
             let valid = lent.base.map.count_valid(victim);
@@ -52,24 +56,49 @@ impl PageFtl {
             let searches = if plane == FIRST { searches } else { 0 };
             let begun = BegunJob { plane, victim, valid, free_blocks, searches, trigger, charge };
             lent.note(Deed::Began(begun));
-            self.new_eraser(plane, charge, lent);
+            if !is_paced {
+                self.new_eraser(plane, charge, lent);
+            }
+        }
+        if is_paced {
+            self.pace_united(lent.base);
         }
         let search = lent.base.search_time(searches);
         for plane in lent.base.planes() {
+            if !self.is_busy(plane) {
+                continue;
+            }
             if search.is_zero() {
                 self.search_over(plane, lent);
-            } else {
-                let eraser = self.job(plane).eraser();
-                lent.todo.push(Todo::Rest(eraser, Mode::Firmware));
-                lent.todo.push(Todo::Search(plane, search));
+                continue;
             }
+            if let Some(eraser) = self.job(plane).eraser {
+                lent.todo.push(Todo::Rest(eraser, Mode::Firmware));
+            }
+            lent.todo.push(Todo::Search(plane, search));
+        }
+    }
+
+    /// The jobs of a superblock have been dealt with up to their first valid units. What it gains
+    /// is written to all planes alike, so each unit that a plane programs owes the copies out of
+    /// its block for one plane's share of the gain.
+    fn pace_united(&mut self, base: &Base) {
+        let units = base.geometry.units_per_block();
+        let (planes, mut gain) = (self.planes.len() as u64, 0);
+        let valid_of = |job: &Job| base.map.count_valid(job.victim);
+        for job in self.planes.iter_mut().filter_map(|state| state.job.as_mut()) {
+            job.next_unit = base.map.next_valid(job.victim, 0).map_or(units, |(unit, ..)| unit);
+            gain += u64::from((units - job.next_unit).saturating_sub(valid_of(job)));
+        }
+        for job in self.planes.iter_mut().filter_map(|state| state.job.as_mut()) {
+            job.ratio = pacing::ratio(planes * u64::from(valid_of(job)), gain);
         }
     }
 
     /// Copies the next program unit of valid units of a plane's block, when the last one is over;
     /// behind all of them its erase begins.
     pub(super) fn copy_united(&mut self, plane: PlaneId, lent: &mut Lent<'_>) {
-        if self.job(plane).copies > 0 {
+        if self.job(plane).copies > 0 || !self.wants_copies(plane, lent) {
             return;
         }
         let mut batch = std::mem::take(&mut self.united_mut().batch);
@@ -81,7 +110,18 @@ impl PageFtl {
             }
             batch.push(self.new_copy([plane, to], &job, (source, owner), lent));
         }
-        if batch.is_empty() {
+        if lent.base.is_paced() {
+            let dies = [plane, to].map(|plane| lent.base.geometry.die_of_plane(plane));
+            let away = dies[0] != dies[1];
+            self.job_mut(plane).away = away;
+            if away {
+                let sent = batch.iter().map(|&copy| Away { copy, from: plane, to });
+                self.united_mut().away.extend(sent);
+            }
+        }
+        if batch.is_empty() && lent.base.is_paced() {
+            self.erase_paced(plane, lent);
+        } else if batch.is_empty() {
             self.rewrite_moved_maps(plane, lent);
         } else if batch.len() > 1 {
             let stages = [(Stage::Barrier, plane)];
@@ -107,6 +147,55 @@ impl PageFtl {
         united.under_way == 0
     }
 
+    /// Nobody asks for anything any more: the superblock that is collected is the next victim, with
+    /// the blocks of it that are not erased.
+    pub(super) fn give_up_united(&mut self, lent: &mut Lent<'_>) {
+        let mut victim = None;
+        for plane in lent.base.planes() {
+            if let Some(job) = self.plane_mut(plane).job.take() {
+                victim = Some(job.victim);
+                self.note_given_up(plane, &job, lent);
+            }
+        }
+        if let Some(block) = victim {
+            let blocks = &mut lent.base.map.blocks;
+            blocks.set_aside(blocks.home(block));
+        }
+        self.united_mut().under_way = 0;
+    }
+
+    /// A copy is over, which may have left its die.
+    pub(super) fn end_away(&mut self, copy: SetId) {
+        let away = &mut self.united_mut().away;
+        if let Some(at) = away.iter().position(|sent| sent.copy == copy) {
+            away.swap_remove(at);
+        }
+    }
+
+    /// Whether a die has a command of a copy that leaves its die, or comes from another one, for a
+    /// plane that owes it: programs of the plane with that command wait.
+    pub(super) fn holds_for_away(&self, plane: PlaneId, pacing: &Pacing, sets: &Sets) -> bool {
+        let away = self.united.iter().flat_map(|united| &united.away);
+        away.into_iter().any(|&Away { copy, from, to }| {
+            let at = if sets.commands_over(copy) == 0 { from } else { to };
+            at == plane && pacing.owes(from) && !self.job(from).presses && sets[copy].is_at_die()
+        })
+    }
+
+    /// Somebody waits for the superblock that is collected: no job of it rests any more. Returns
+    /// the erase of a plane's job, or of the first plane that has one.
+    pub(super) fn press_united(&mut self, plane: PlaneId, lent: &mut Lent<'_>) -> Option<SetId> {
+        let (mut first, mut own) = (None, None);
+        for of in lent.base.planes() {
+            if self.is_busy(of) {
+                let eraser = self.press_job(of, lent);
+                first = first.or(Some(eraser));
+                own = own.or((of == plane).then_some(eraser));
+            }
+        }
+        own.or(first)
+    }
+
     /// A program has found no room on its plane: it goes to another plane that has some in the open
     /// superblock, or waits for an erase of the superblock that is collected.
     pub(super) fn seek_united(&mut self, set: SetId, charge: Charge, lent: &mut Lent<'_>) -> Room {
@@ -117,18 +206,13 @@ impl PageFtl {
             self.plane_mut(other).writes += 1;
             return Room::Elsewhere(other);
         }
-        if lent.base.gc.start == GcStart::Early {
+        if lent.base.gc.start == GcStart::Early && !lent.base.is_paced() {
             self.collect(plane, charge, lent);
         } else {
             self.start_united(charge, Trigger::Needed, lent);
         }
-        let own = self.is_busy(plane).then_some(plane);
-        let Some(awaited) = own.or_else(|| lent.base.planes().find(|plane| self.is_busy(*plane)))
-        else {
-            return Room::None;
-        };
+        let Some(eraser) = self.press_united(plane, lent) else { return Room::None };
         self.plane_mut(FIRST).programs_wait = true;
-        let eraser = self.job(awaited).eraser();
         let wait = Wait { source: eraser, stage: 0, kind: EdgeKind::Room };
         lent.todo.push(Todo::Wait(set, lent.sets.commands_over(set), wait));
         Room::Awaited
@@ -136,12 +220,12 @@ impl PageFtl {
 
     /// The plane that a write is sent to: planes take turns, a program unit each, for each handle.
     pub(super) fn next_in_turn(wrote: Wrote, base: &mut Base) -> PlaneId {
-        let (handle, units) = match wrote {
-            Wrote::Identified(place) => (base.placement.handle_of(place), 1),
+        let units = match wrote {
+            Wrote::Identified(_) => 1,
             // They come a program unit at a time.
-            Wrote::Flushed(handle) => (handle, base.geometry.program_units()),
+            Wrote::Flushed(_) => base.geometry.program_units(),
         };
-        let turn = base.map.blocks.next_turn(Frontier::HostData(handle), units);
+        let turn = base.map.blocks.next_turn(wrote.frontier(base), units);
         base.stripes[turn as usize]
     }
 }

@@ -26,6 +26,7 @@ impl Blocks {
     /// units.
     pub(crate) fn lay_begun(&mut self, block: BlockId, frontier: Frontier, valid: u32) {
         self.lay_valid(block, frontier, valid);
+        self.lay_closed(block);
         self.set_aside(block);
     }
 

@@ -51,8 +51,8 @@ pub(super) struct Superblocks {
 }
 
 saved!(Open { superblock, left });
-saved!(Superblocks { opens, next, turns, closed, closed_blocks }
-    skip { array, planes, promised, erased_blocks });
+saved!(Superblocks { opens, next, turns, closed, closed_blocks, erased_blocks }
+    skip { array, planes, promised });
 
 /// The settings say whether there are any.
 impl Saved for Option<Box<Superblocks>> {

@@ -171,6 +171,11 @@ impl Blocks {
         array.unit_of(superblocks.block(plane, superblock), unit / round * program + unit % program)
     }
 
+    /// Whether a block of a superblock under collection is erased already.
+    pub(crate) fn is_erased_of(&self, block: BlockId) -> bool {
+        !self.united().closed[block.index()]
+    }
+
     /// Whether the next unit of a frontier opens a superblock.
     pub(crate) fn is_between_superblocks(&self, frontier: Frontier) -> bool {
         self.united().opens[self.row(frontier)][0].superblock == 0
@@ -187,6 +192,11 @@ impl Blocks {
     /// See [`Blocks::has_open_block`].
     pub(super) fn has_united_room(&self, plane: PlaneId, frontier: Frontier) -> bool {
         self.united().place(self.row(frontier), plane).is_some()
+    }
+
+    /// Units that all open superblocks can still take.
+    pub(super) fn united_left(&self) -> u64 {
+        self.united().opens.iter().flatten().map(|open| u64::from(open.left)).sum()
     }
 
     /// Units that the open superblocks of a frontier can still take; a whole one where none is
