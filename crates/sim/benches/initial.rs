@@ -72,6 +72,7 @@ fn miniature(bencher: Bencher, cleaning: usize) {
         block_units: 256,
         program_units: 1,
         partial_programs: 1,
+        gain: 1,
         units: [20_000, 80_000],
         soft: 2,
         target: None,

@@ -261,6 +261,18 @@ pub fn random_by_age(places: f64, classes: [Class; 2]) -> Option<ByAge> {
     Some(ByAge::new(Ages::Mean(mean), classes, classes.map(|class| class.units / mean)))
 }
 
+/// The probability that fewer than `gain` of so many units are invalid, each of which is valid with
+/// probability `valid`: the first terms of a binomial distribution.
+fn few_invalid(units: u32, gain: u32, valid: f64) -> f64 {
+    let (valid, mut sum) = (valid.clamp(1e-300, 1.0), 0.0);
+    let mut term = libm::pow(valid, f64::from(units));
+    for invalid in 0..gain.min(units) {
+        sum += term;
+        term *= f64::from(units - invalid) / f64::from(invalid + 1) * (1.0 - valid) / valid;
+    }
+    sum.min(1.0)
+}
+
 impl ByAge {
     /// From what is copied of each class for each host write.
     fn new(ages: Ages, classes: [Class; 2], copied: [f64; 2]) -> Self {
@@ -271,6 +283,32 @@ impl ByAge {
             rates: classes.map(Class::rate),
             copied: copied.map(|part| if all > 0.0 { part / all } else { 0.0 }),
         }
+    }
+
+    /// The same of first-in-first-out cleaning of one class that passes over blocks of so many
+    /// units without an invalid one. All units of a block are valid with probability u^B, where
+    /// one of them is with u, and such a block is as one that has just been written. So the others
+    /// gain more, by 1 / (1 - u^B), and A = (1 - u^B) / (1 - u).
+    #[must_use]
+    pub fn passing_over(self, block_units: u32) -> Self {
+        let valid = 1.0 - 1.0 / self.write_amplification;
+        let whole = libm::pow(valid, f64::from(block_units));
+        Self { write_amplification: self.write_amplification * (1.0 - whole), ..self }
+    }
+
+    /// The share of blocks of so many units that have fewer than `gain` invalid ones when a victim
+    /// rule comes by: at the age at which all are cleaned, or at a random age. Of classes it is
+    /// that of the blocks of the class that is written least: blocks of it that are passed over
+    /// become more and more.
+    pub fn without_gain(&self, units: u32, gain: u32) -> f64 {
+        let ages = match self.ages {
+            Ages::Until(last) => vec![last],
+            Ages::Mean(_) => (0..100).map(|at| self.age((f64::from(at) + 0.5) / 100.0)).collect(),
+        };
+        let rate = (0..2).filter(|k| self.copied[*k] > 0.0).map(|k| self.rates[k]);
+        let rate = rate.fold(f64::INFINITY, f64::min);
+        let at_age = |age: f64| few_invalid(units, gain, libm::exp(-rate * age));
+        ages.iter().map(|age| at_age(*age)).sum::<f64>() / ages.len() as f64
     }
 
     /// The age below which the given share of blocks is.

@@ -139,6 +139,7 @@ fn a_pool_of_superblocks_is_less_dense_by_a_program_of_each_plane() {
         block_units: 256,
         program_units: 5,
         partial_programs: 1,
+        gain: 1,
         units: [20_000, 0],
         soft: 2,
         target: None,

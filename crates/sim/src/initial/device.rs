@@ -38,6 +38,11 @@ pub fn check(settings: &Settings) -> Result<(), Refusal> {
     if pool.logical_units() == 0 {
         return refuse("nothing is written, see state.fill_percent".to_string());
     }
+    if pool.block_units < 2 {
+        let why = "state.initial: blocks of one unit are valid or empty as a whole, and have no \
+                   steady state; set state.initial = \"aged\"";
+        return Err(Refusal(why.to_string()));
+    }
     for pool in [Some(pool), pools.pressed(pool)].into_iter().flatten() {
         if !pool.has_room() {
             let of_united = ("superblocks", "");

@@ -55,7 +55,7 @@ impl Miniature {
             free: (0..pool.blocks).rev().collect(),
             open: vec![(NONE, 0); pool.generations as usize + 1],
             filler: vec![0; pool.blocks as usize],
-            full: FullBlocks::new(cleaning, pool.blocks, pool.block_units),
+            full: FullBlocks::new(cleaning, &pool),
             random: Random::new(seed, 2),
             host: 0,
             copied: [0; 2],
@@ -272,7 +272,11 @@ fn sizes(pool: &Pool) -> Result<(Pool, Pool), Refusal> {
     for blocks in [least, 2 * least, 4 * least, 8 * least] {
         let alike = pool.target.is_none() && pool.soft > 0;
         let whole = pool.blocks <= blocks && pool.block_units == block_units && alike;
-        let small = if whole { *pool } else { shrink(pool, block_units, blocks) };
+        let small = if whole {
+            Pool { program_units: 1, ..*pool }
+        } else {
+            shrink(pool, block_units, blocks)
+        };
         if small.has_room() {
             let half = shrink(pool, block_units, small.blocks / 2);
             let twice = shrink(pool, block_units, small.blocks * 2);
@@ -287,7 +291,10 @@ fn sizes(pool: &Pool) -> Result<(Pool, Pool), Refusal> {
 /// cleans, so it needs one more to copy into.
 fn shrink(pool: &Pool, block_units: u32, blocks: u32) -> Pool {
     let soft = pool.soft.clamp(1, 2);
-    let mut small = Pool { blocks, block_units, soft, target: None, program_units: 1, ..*pool };
+    let share = f64::from(block_units) / f64::from(pool.block_units);
+    let gain = whole(f64::from(pool.gain) * share).clamp(1, block_units);
+    let program_units = 1;
+    let mut small = Pool { blocks, block_units, soft, target: None, program_units, gain, ..*pool };
     let scale = small.places_in_use().max(0.0) / pool.places_in_use();
     small.units = pool.units.map(|units| whole(f64::from(units) * scale).max(units.min(1)));
     small
@@ -302,8 +309,7 @@ pub fn settle(
     writes: [f64; 2],
     seed: u64,
 ) -> Result<(Miniature, f64), Refusal> {
-    let classes =
-        [0, 1].map(|k| analytic::Class { units: f64::from(pool.units[k]), writes: writes[k] });
+    let classes = pool.classes(writes);
     let start = analytic::fifo_by_age(pool.places_in_use(), classes)
         .ok_or_else(|| Refusal("a miniature of the pool has no spare places".to_string()))?;
     let plan = Recipe::of_ages(&pool, start, writes).plan(&pool, &mut Random::new(seed, 3))?;

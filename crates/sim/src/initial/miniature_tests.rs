@@ -43,6 +43,7 @@ fn pool(blocks: u32, block_units: u32, spare: f64, hot: f64) -> Pool {
         block_units,
         program_units: 1,
         partial_programs: 1,
+        gain: 1,
         units: [0, 0],
         soft: 2,
         target: None,

@@ -32,6 +32,8 @@ pub struct Pool {
     pub program_units: u32,
     /// Programs that the copies of a victim may leave in part empty: one for each plane of it.
     pub partial_programs: u32,
+    /// Units that a victim gains at least: its copies take a program less than its erase frees.
+    pub gain: u32,
     /// Logical units of each of two classes; one of them may be empty.
     pub units: [u32; 2],
     /// Collection starts when at most this many blocks are free, and stops when more are.
@@ -62,6 +64,7 @@ impl Pool {
             block_units: settings.geometry.units_per_block(),
             program_units: settings.geometry.program_units(),
             partial_programs: 1,
+            gain: settings.geometry.program_units(),
             units: [0; 2],
             soft: small(soft),
             target: (gc.pacing != GcPacing::None).then(|| small(settings.spare_target())),
@@ -85,7 +88,8 @@ impl Pool {
     pub fn dense(&self) -> Self {
         let most = self.partial_programs * (self.program_units - 1);
         let waste = if self.generations > 0 { most / 2 } else { 0 };
-        Self { block_units: self.block_units.saturating_sub(waste), ..*self }
+        let gain = self.gain.saturating_sub(waste).max(1);
+        Self { block_units: self.block_units.saturating_sub(waste), gain, ..*self }
     }
 
     /// Whether the full blocks can hold all units of the pool and each still be worth collecting. A
@@ -110,6 +114,13 @@ impl Pool {
         let units = f64::from(self.block_units);
         let free = self.target.map_or(empty * units, f64::from);
         f64::from(self.blocks) * units - free
+    }
+
+    /// Its classes as the formulas see them, of which each has this share of host writes.
+    fn classes(&self, writes: [f64; 2]) -> [analytic::Class; 2] {
+        let class =
+            |k: usize| analytic::Class { units: f64::from(self.units[k]), writes: writes[k] };
+        [class(0), class(1)]
     }
 
     /// Whether all its units are written alike.

@@ -1,7 +1,7 @@
 //! What the blocks of a pool hold in steady state: how many valid units of each temperature, from
 //! the block that was filled first to the one filled last.
 
-use super::analytic::{self, ByAge, Class};
+use super::analytic::{self, ByAge};
 use super::miniature;
 use super::random::{Random, whole};
 use super::{Cleaning, Pool, Refusal};
@@ -90,6 +90,10 @@ pub struct Recipe {
     pub error: Option<f64>,
 }
 
+/// The share of blocks without gain from which on a formula that knows of none is not used.
+/// Assumed: write amplification is off by about as much.
+const FEW: f64 = 0.003;
+
 impl Recipe {
     /// Finds the steady state of a pool that has room, under writes of which the share `writes[k]`
     /// goes to class k.
@@ -124,8 +128,7 @@ impl Recipe {
                 pool.blocks, pool.block_units
             )));
         }
-        let classes: [Class; 2] =
-            std::array::from_fn(|k| Class { units: f64::from(pool.units[k]), writes: writes[k] });
+        let classes = pool.classes(writes);
         if Self::needs_miniature(pool, cleaning, writes) {
             return miniature::recipe(pool, cleaning, writes, seed);
         }
@@ -137,7 +140,15 @@ impl Recipe {
             Ok(Self::of_ages(pool, state, writes))
         };
         let levels = match cleaning {
-            Cleaning::Fifo => return by_age(analytic::fifo_by_age(places, classes)),
+            Cleaning::Fifo => {
+                let state = analytic::fifo_by_age(places, classes);
+                return by_age(match state {
+                    Some(state) if pool.is_uniform(writes) => {
+                        Some(state.passing_over(pool.block_units))
+                    }
+                    other => other,
+                });
+            }
             Cleaning::Random => return by_age(analytic::random_by_age(places, classes)),
             Cleaning::Greedy => analytic::greedy(alpha, pool.block_units),
             Cleaning::RandomInvalid => level(true, 1),
@@ -161,13 +172,34 @@ impl Recipe {
         })
     }
 
-    /// Whether no formula is known for this way of cleaning and writing.
+    /// Whether no formula is known for this way of cleaning and writing, or too many blocks gain
+    /// nothing, which the formula knows of uniform writes to blocks that gain unit by unit alone.
     pub fn needs_miniature(pool: &Pool, cleaning: Cleaning, writes: [f64; 2]) -> bool {
+        let is_uniform = pool.is_uniform(writes);
         match cleaning {
-            Cleaning::Fifo | Cleaning::Random => false,
+            Cleaning::Random => false,
             Cleaning::CostBenefit => true,
-            _ => !pool.is_uniform(writes),
+            Cleaning::Fifo if is_uniform && pool.gain == 1 => false,
+            Cleaning::Fifo => Self::passes_over(pool, cleaning, writes) > FEW,
+            _ if !is_uniform => true,
+            Cleaning::Greedy => false,
+            _ if pool.gain == 1 => false,
+            Cleaning::RandomInvalid => Self::passes_over(pool, cleaning, writes) > FEW,
+            Cleaning::Choices(choices) | Cleaning::ChoicesInvalid(choices) => {
+                libm::pow(Self::passes_over(pool, cleaning, writes), f64::from(choices)) > FEW
+            }
         }
+    }
+
+    /// The share of blocks without gain among those that a rule comes by.
+    fn passes_over(pool: &Pool, cleaning: Cleaning, writes: [f64; 2]) -> f64 {
+        let pool = &pool.dense();
+        let classes = pool.classes(writes);
+        let state = match cleaning {
+            Cleaning::Fifo => analytic::fifo_by_age(pool.places_in_use(), classes),
+            _ => analytic::random_by_age(pool.places_in_use(), classes),
+        };
+        state.map_or(0.0, |state| state.without_gain(pool.block_units, pool.gain))
     }
 
     /// From ages of blocks.
@@ -419,6 +451,7 @@ mod tests {
                     block_units: 16,
                     program_units: 1,
                     partial_programs: 1,
+                    gain: 1,
                     units,
                     soft: 3,
                     target: None,
@@ -447,6 +480,7 @@ mod tests {
             block_units: 8,
             program_units: 1,
             partial_programs: 1,
+            gain: 1,
             units: [124, 0],
             soft: 3,
             target: None,

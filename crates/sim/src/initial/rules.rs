@@ -1,7 +1,7 @@
 //! The full blocks of a miniature, and the victims that are taken among them.
 
-use super::Cleaning;
 use super::random::Random;
+use super::{Cleaning, Pool};
 use crate::parts::links::Links;
 use crate::parts::victim::cost_benefit;
 use std::collections::VecDeque;
@@ -10,8 +10,9 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(super) struct FullBlocks {
     cleaning: Cleaning,
-    /// Units of a block.
+    /// Units of a block, and those that a victim gains at least.
     block_units: u32,
+    gain: u32,
     /// Where victims go by valid units, of all blocks with equally many; none otherwise.
     buckets: Option<Buckets>,
     /// Otherwise: in the order in which they were filled, or in any order to draw from.
@@ -57,8 +58,9 @@ impl Buckets {
 }
 
 impl FullBlocks {
-    /// None of so many blocks is full.
-    pub(super) fn new(cleaning: Cleaning, blocks: u32, block_units: u32) -> Self {
+    /// None of the blocks of a pool is full.
+    pub(super) fn new(cleaning: Cleaning, pool: &Pool) -> Self {
+        let Pool { blocks, block_units, gain, .. } = *pool;
         let by_age = cleaning == Cleaning::CostBenefit;
         let buckets = (by_age || cleaning == Cleaning::Greedy).then(|| Buckets {
             links: Links::new(blocks as usize),
@@ -66,7 +68,7 @@ impl FullBlocks {
             least: 0,
         });
         let changed = if by_age { vec![0; blocks as usize] } else { Vec::new() };
-        Self { cleaning, block_units, buckets, list: VecDeque::new(), changed, clock: 0 }
+        Self { cleaning, block_units, gain, buckets, list: VecDeque::new(), changed, clock: 0 }
     }
 
     /// A block has been filled and holds this many valid units.
@@ -103,13 +105,13 @@ impl FullBlocks {
                 Cleaning::ChoicesInvalid(choices) => self.draw(choices, true, valid, random),
                 Cleaning::RandomInvalid => self.draw(1, true, valid, random),
                 Cleaning::Random => self.draw(1, false, valid, random),
-                Cleaning::Fifo | Cleaning::Greedy | Cleaning::CostBenefit => self.list.pop_front(),
+                Cleaning::Fifo | Cleaning::Greedy | Cleaning::CostBenefit => self.oldest(valid),
             };
         };
         let victim = if self.cleaning == Cleaning::Greedy {
-            buckets.fewest(self.block_units)
+            buckets.fewest(self.block_units - self.gain + 1)
         } else {
-            let heads = (0..self.block_units).filter_map(|valid| {
+            let heads = (0..=self.block_units - self.gain).filter_map(|valid| {
                 let block = buckets.first(valid)?;
                 Some((valid, self.clock - self.changed[block as usize], block))
             });
@@ -117,6 +119,19 @@ impl FullBlocks {
         }?;
         buckets.remove(victim, valid[victim as usize]);
         Some(victim)
+    }
+
+    /// Takes the block that was filled first of those that gain; the others that it comes by become
+    /// the newest.
+    fn oldest(&mut self, valid: &[u32]) -> Option<u32> {
+        for _ in 0..self.list.len() {
+            let block = self.list.pop_front()?;
+            if valid[block as usize] + self.gain <= self.block_units {
+                return Some(block);
+            }
+            self.list.push_back(block);
+        }
+        None
     }
 
     /// Takes the block with the fewest valid units of some that are drawn, the one drawn first
@@ -130,7 +145,7 @@ impl FullBlocks {
     ) -> Option<u32> {
         let count = u32::try_from(self.list.len()).expect("blocks have 32 bits");
         let valid = |place: u32| valid[self.list[place as usize] as usize];
-        let able = |place: u32| !only_invalid || valid(place) < self.block_units;
+        let able = |place: u32| !only_invalid || valid(place) + self.gain <= self.block_units;
         if !(0..count).any(able) {
             return None;
         }

@@ -2,7 +2,9 @@
 //! not interrupted.
 
 use crate::common::phases::{Bench, named, pacing};
-use crate::common::{Random, one_full_die, record, request, restored, saved, settings, write};
+use crate::common::{
+    Random, one_full_die, record, request, restored, saved, settings, unchecked, write,
+};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_sim::config::Settings;
@@ -194,6 +196,7 @@ fn cost_benefit_amplifies_writes_as_a_pool_without_timing() {
             block_units: PAGES,
             program_units: 1,
             partial_programs: 1,
+            gain: 1,
             units: [0, units],
             soft: 2,
             target: None,
@@ -222,6 +225,42 @@ fn steady_states_are_those_of_the_rule() {
         let expected = formula(alpha(&settings));
         let error = report.flash.programs_per_host_page.unwrap() / expected - 1.0;
         assert!(error.abs() < 0.02, "{rule}: {} x {expected}", 1.0 + error);
+    }
+}
+
+/// FIFO passes over blocks without an invalid page, which small blocks often are: u^B of them,
+/// where u of the pages at the age of cleaning are valid, and A = (1 - u^B) / (1 - u). Under skew,
+/// blocks of seldom written pages are passed over again and again: the state that is made goes on
+/// as it is.
+#[test]
+fn small_blocks_that_fifo_passes_over_cost_nothing() {
+    let stated_and_found = |pages: u32, spare: u32, skew: &[&str], hot: u64| {
+        let keys = [&["gc.policy=fifo", "state.initial=steady"], skew].concat();
+        let settings = one_full_die(BLOCKS, pages, spare, &keys);
+        let (units, mut random) = (u64::from(settings.exported_units), Random(3));
+        let first = units * hot / 100;
+        let writes = (0..4 * units).map(|at| {
+            let is_hot = hot == 100 || random.below(100) < 90;
+            let lpn =
+                if is_hot { random.below(first) } else { first + random.below(units - first) };
+            request(40 * at, WRITE, lpn, 1)
+        });
+        let report = unchecked(&settings, &writes.collect::<Vec<_>>());
+        let stated = report.verdict.initial_write_amplification.expect("the state is steady");
+        (settings, stated, report.flash.programs_per_host_page.expect("pages were written"))
+    };
+    for (pages, spare) in [(2, 10), (7, 10), (16, 7)] {
+        let (settings, stated, found) = stated_and_found(pages, spare, &[], 100);
+        let places = (f64::from(BLOCKS) - 3.5) * f64::from(pages);
+        let valid = 1.0 - 1.0 / fifo(places / f64::from(settings.exported_units));
+        let expected = (1.0 - valid.powf(pages.into())) / (1.0 - valid);
+        assert!((stated / expected - 1.0).abs() < 1e-9, "{pages}: {stated}, not {expected}");
+        assert!((found / expected - 1.0).abs() < 0.02, "{pages}: {found}, not {expected}");
+    }
+    let skew = ["state.hot_units_percent=10", "state.hot_writes_percent=90"];
+    for pages in [16, 64] {
+        let (_, stated, found) = stated_and_found(pages, 20, &skew, 10);
+        assert!((found / stated - 1.0).abs() < 0.05, "{pages}: {found}, not {stated}");
     }
 }
 
