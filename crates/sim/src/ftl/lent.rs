@@ -6,6 +6,7 @@
 
 use super::base::Base;
 use crate::handle::{RequestId, SetId};
+use crate::metrics::counters::Padding;
 use crate::observe::{OwnCause, Trigger};
 use crate::sets::{Mode, OwnWork, Sets, Stage, Wait};
 use flashyard_core::command::{Op, Purpose};
@@ -110,6 +111,8 @@ pub(crate) enum Deed {
     Merging { plane: PlaneId, kinds: [u64; 4], charge: Charge },
     /// A set has copied a unit.
     Copied(SetId, Copied),
+    /// A program had nothing but units that stay empty: its first one, beside those that it lacked.
+    Padded(Padding),
     /// The map entry of a unit has changed, in a cached line or not.
     EntryMoved(Lpn, bool),
     /// So many entries of moved units were in cached lines.

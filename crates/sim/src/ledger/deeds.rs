@@ -24,6 +24,7 @@ impl Teller<'_> {
                 }
             }
             Deed::Copied(set, ref copy) => self.unit_copied(set, copy),
+            Deed::Padded(cause) => account.padded(cause, 1),
             Deed::EntryMoved(lpn, cached) => {
                 account.entry_changed(lpn);
                 account.cached_entries_updated(cached.into());

@@ -187,6 +187,9 @@ fn actions_take_their_times() {
         assert_eq!(other.zone(0), (ZoneState::Empty, 0));
         let (report, other) = (host.report(), other.report());
         assert_eq!(report.zones.unwrap().padded_bytes, u64::from(32 - written) * 4096);
+        assert_eq!(report.flash.padded_units, u64::from(32 - written));
+        let by = &report.flash.write_amplification_by;
+        assert_eq!(by["host"], (written > 0).then_some(1.0));
         let blocks = u64::from(written.min(2));
         assert_eq!(other.flash.array_ops["erases"]["host"], blocks);
         assert_eq!(report.flash.array_ops["programs"]["host"], 32);
@@ -466,6 +469,8 @@ fn follows_the_model(
     assert_eq!(zones.open, model.open.len() as u64);
     let unit = u64::from(SECTOR_BYTES) * 8;
     assert!(zones.padded_bytes.is_multiple_of(unit));
+    // What requests ask for leaves program units in part empty as well.
+    assert!(report.flash.padded_units >= zones.padded_bytes / unit, "seed {seed}");
     report
 }
 

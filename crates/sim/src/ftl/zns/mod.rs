@@ -18,6 +18,7 @@ use super::lent::{Binding, Charge, Deed, Erased, Eraser, Lent, Room, Todo};
 use super::placement::Placement;
 use crate::config::Settings;
 use crate::handle::SetId;
+use crate::metrics::counters::Padding;
 use crate::observe::OwnCause;
 use crate::parts::blocks::Frontier;
 use crate::parts::log::zns::{ZnsKeys, ZoneShape};
@@ -404,7 +405,10 @@ impl Placement for Zoned {
 
     /// A program unit of padding is there.
     fn copied(&mut self, set: SetId, lent: &mut Lent<'_>) {
-        let (zone, plane) = (lent.sets[set].padded_zone(), lent.sets.plane(set));
+        let (state, plane) = (&lent.sets[set], lent.sets.plane(set));
+        let zone = state.padded_zone();
+        let cause = Padding::of(state.purpose(), state.is_asked());
+        lent.note(Deed::Padded(cause));
         self.counts.padded_units += u64::from(lent.base.geometry.program_units());
         let pads = |act: &Act| act.fills() && act.first == zone;
         let at = self.acts.iter().position(|act| pads(act) && act.set.is_some());
