@@ -50,7 +50,8 @@ impl Link {
         Self {
             exists: takes_time || energy > 0 || sleeps || keys.delays(),
             ready: Time::ZERO,
-            by_pages: keys.transfer != Transfer::Request && keys.link_ps_per_byte > 0,
+            by_pages: keys.transfer != Transfer::Request
+                && (keys.link_ps_per_byte > 0 || energy > 0),
             full: keys.duplex == Duplex::Full,
             ps_per_byte: keys.link_ps_per_byte,
             latency: Span::from_ns(keys.link_latency_ns),

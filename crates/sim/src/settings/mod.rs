@@ -17,8 +17,8 @@ pub(crate) mod zns;
 
 use crate::config::{
     Allocation, BufferKeys, ConfigError, DeviceKeys, Eviction, GcStart, HostChoice, MapKeys,
-    MapReserve, MapStore, MultiPlane, Precision, Problem, Settings, SlotsScope, operation_mw,
-    units_of_plane,
+    MapReserve, MapStore, MultiPlane, Precision, Problem, Settings, SlotsScope, WriteFrontier,
+    operation_mw, units_of_plane,
 };
 use crate::initial;
 use crate::parts::blocks::Frontiers;
@@ -292,9 +292,11 @@ fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl Fn
     check_map_log(keys, unit_bytes(keys) * u64::from(geometry.program_units()), fail);
     bus::check(keys, fail);
     if keys.gc.copyback && geometry.program_units() > 1 {
+        let joins = keys.ftl.frontier == WriteFrontier::Die;
+        let plane = if joins { ", and ftl.frontier = \"plane\"" } else { "" };
         fail(format!(
             "gc.copyback: whole pages are copied on a die, but a program gathers {} mapping units; \
-             set ftl.mapping_unit_bytes = 0 and nand.one_shot = false",
+             set ftl.mapping_unit_bytes = 0 and nand.one_shot = false{plane}",
             geometry.program_units()
         ));
     }

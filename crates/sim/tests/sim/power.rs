@@ -71,9 +71,12 @@ fn the_link_takes_energy_for_each_byte() {
 /// By pages, whole mapping units cross; by parts of them the sectors of requests.
 #[test]
 fn page_transfers_take_energy_for_what_crosses() {
-    for (transfer, whole) in [("page", true), ("part", false)] {
+    for (transfer, whole, ps) in
+        [("page", true, 1667), ("part", false, 1667), ("page", true, 0), ("part", false, 0)]
+    {
         let transfer = format!("interface.transfer={transfer}");
-        let link = ["energy.link_pj_per_byte=37", "interface.link_ps_per_byte=1667", &transfer];
+        let time = format!("interface.link_ps_per_byte={ps}");
+        let link = ["energy.link_pj_per_byte=37", &time, &transfer];
         let settings = collecting(&link);
         let mut requests = bursts(&settings, 5, 500, 3_000);
         for request in requests.iter_mut().step_by(7).filter(|request| request.sectors > 0) {

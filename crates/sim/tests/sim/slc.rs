@@ -2,7 +2,7 @@
 //! and behind that, what an idle time gives back, write amplification and energy.
 
 use crate::common::{
-    read, record, request, restored, saved, seeds, settings, try_record, try_settings,
+    read, record, request, restored, saved, seeds, settings, try_record, try_settings, unchecked,
 };
 use crate::generators::devices::{Family, case};
 use flashyard_core::command::{Op, Purpose};
@@ -267,6 +267,16 @@ fn one_shot_programs_are_of_pages_in_the_cache() {
     let slc = report.slc.expect("a cache");
     assert_eq!((slc.cached_pages, slc.direct_pages), (held, 3 * programs));
     assert_eq!(report.flash.padded_units, 3 * programs - (60 - held));
+}
+
+/// A block of the cache that is worn out is a bad block of the report.
+#[test]
+fn worn_out_blocks_of_the_cache_are_counted() {
+    let keys = ["slc.static_percent=4", "slc.when_full=fold", "slc.endurance_cycles=1"];
+    let report = unchecked(&device(&keys), &writes(0, 300));
+    let folds = report.flash.pages["erases"]["fold"];
+    assert!(folds > 0);
+    assert_eq!(report.wear.grown_bad_blocks, folds);
 }
 
 /// Without a cache nothing is as with one that is never written to: the keys of a cache that is off

@@ -243,6 +243,12 @@ impl Blocks {
         self.pools[self.pool_of(plane).index()].worn
     }
 
+    /// Worn-out blocks of all planes, those of the SLC cache included.
+    pub fn grown_bad(&self) -> u64 {
+        let worn = self.bad.iter().zip(&self.erases).filter(|(bad, erases)| **bad && **erases > 0);
+        worn.count() as u64
+    }
+
     /// The numbers of a plane's worn-out blocks, counted inside the plane.
     pub fn worn_out_blocks(&self, plane: PlaneId) -> impl Iterator<Item = u32> {
         let first = self.geometry.first_block(plane).get();
