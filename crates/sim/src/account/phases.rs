@@ -7,6 +7,7 @@ use crate::metrics::counters::{ArrayWork, Phase, Work};
 use crate::metrics::meter::Meter;
 use crate::metrics::series::Series;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
+use crate::stream::StreamKeys;
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::units::Time;
 use serde::Serialize;
@@ -100,12 +101,12 @@ pub(super) struct OpenPhase {
 impl Account {
     /// A phase of these streams begins. By now the map cache has cleaned `cleaned` lines in
     /// batches.
-    pub(crate) fn begin_phase<'a>(
+    pub(crate) fn begin_phase(
         &mut self,
         now: Time,
         measured: bool,
         cleaned: u64,
-        streams: impl ExactSizeIterator<Item = &'a str>,
+        streams: &[(String, StreamKeys)],
     ) {
         let kept =
             (!measured).then(|| (self.totals.set_aside(), self.take_series(), self.take_meter()));

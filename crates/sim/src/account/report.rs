@@ -11,7 +11,6 @@ use crate::metrics::parts::Parts;
 use crate::metrics::series::SeriesReport;
 use crate::parts::blocks::Blocks;
 pub use crate::zones::ZonesReport;
-use flashyard_core::units::PlaneId;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -495,9 +494,7 @@ impl Wear {
         let planes = settings.geometry.all_planes();
         Self {
             factory_bad_blocks: u64::from(settings.factory_bad_blocks) * u64::from(planes),
-            grown_bad_blocks: (0..planes)
-                .map(|plane| u64::from(blocks.worn_out(PlaneId::new(plane))))
-                .sum(),
+            grown_bad_blocks: blocks.grown_bad(),
             ..Self::of(blocks.usable_erase_counts())
         }
     }
@@ -544,6 +541,10 @@ pub struct Verdict {
     /// Time that dies were taken before the last answer / (dies x time of arrivals); above 1 the
     /// device cannot keep up.
     pub offered_load: Option<f64>,
+    /// Whether every request came at a time of its own, so that the load was offered and did not
+    /// follow from answers.
+    #[serde(skip)]
+    pub own_times: bool,
     /// The first and the last third of the measured requests; none of fewer than three.
     pub thirds: Option<[Third; 2]>,
     /// Whether later arrivals found far more requests than earlier ones.

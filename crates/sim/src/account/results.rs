@@ -415,8 +415,11 @@ impl Account {
     }
 
     /// Later arrivals found far more requests than earlier ones, or more were left at the end than
-    /// the device could work on, and took long.
+    /// the device could work on, and took long. Closed loops have so many outstanding, no more.
     fn queue_grew(&self, span: u64) -> bool {
+        if !self.totals.own_times {
+            return false;
+        }
         let drain = self.totals.spans.drain;
         let overfull = self.totals.backlog.most() > self.config.queue_depth;
         self.totals.backlog.grew() || (overfull && u128::from(drain) * 10 > u128::from(span))
@@ -435,6 +438,7 @@ impl Account {
             gc_ran: if self.config.merges { end.ftl.merges.any() } else { self.totals.gc_jobs > 0 },
             offered_load: (capacity > 0).then(|| busy as f64 / capacity as f64),
             thirds: self.totals.drift.thirds(self.sums()),
+            own_times: self.totals.own_times && !self.totals.closed_loops,
             queue_grew: self.queue_grew(span),
             most_outstanding: self.totals.backlog.most(),
             partial_writes: self.totals.partial_writes,

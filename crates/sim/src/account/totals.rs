@@ -12,6 +12,7 @@ use crate::metrics::drift::{Drift, Sums};
 use crate::metrics::histogram::Histogram;
 use crate::metrics::series::OfHandle;
 use crate::saved::saved;
+use crate::stream::{Pacing, StreamKeys};
 use flashyard_core::request::{Request, RequestOp, SECTOR_BYTES};
 use flashyard_core::units::{Lpn, Span, Time};
 
@@ -130,6 +131,10 @@ pub(super) struct Totals {
     /// By placement handle, where there are several.
     pub(super) placed: Option<Placed>,
     pub(super) stream_places: Vec<usize>,
+    /// Whether requests of a phase came at times of their own, and whether some came when others
+    /// had been answered.
+    pub(super) own_times: bool,
+    pub(super) closed_loops: bool,
 }
 
 /// Times of phases that are over, in nanoseconds.
@@ -181,7 +186,7 @@ saved!(Totals {
     gc_superseded, gc_lines_updated, room_waits, rekeys, unmapped_reads, data_hazards_ignored,
     hazard_picks, backlog, drift, requests, first_arrival, last_arrival, last_completion, spans,
     unmeasured_cleaned, streams, placed, energy, suspensions, bit_errors, padded,
-    partial_writes_read, partial_writes,
+    partial_writes_read, partial_writes, own_times, closed_loops,
 } skip { skip, counts_from, phase_first, maintains, stream_places });
 
 impl Totals {
@@ -198,13 +203,16 @@ impl Totals {
     }
 
     /// A phase of these streams begins.
-    pub(super) fn begin<'a>(&mut self, streams: impl ExactSizeIterator<Item = &'a str>) {
+    pub(super) fn begin(&mut self, streams: &[(String, StreamKeys)]) {
+        let is_open = |(_, keys): &(String, StreamKeys)| keys.pacing == Pacing::Open;
+        self.own_times |= streams.iter().any(is_open);
+        self.closed_loops |= !streams.iter().all(is_open);
         self.stream_places.clear();
         if streams.len() < 2 {
             return;
         }
-        for name in streams {
-            let known = self.streams.0.iter().position(|stream| stream.name == name);
+        for (name, _) in streams {
+            let known = self.streams.0.iter().position(|stream| stream.name == *name);
             let place = known.unwrap_or_else(|| {
                 self.streams.0.push(StreamTotals::new(name));
                 self.streams.0.len() - 1

@@ -54,8 +54,7 @@ impl Machine for Device {
         }
         self.find_short_road();
         self.ftl.begin_phase();
-        let names = streams.iter().map(|(name, _)| name.as_str());
-        self.account.begin_phase(self.now, keys.measure, self.ftl.batch_cleaned(), names);
+        self.account.begin_phase(self.now, keys.measure, self.ftl.batch_cleaned(), streams);
         let stable = !keys.stable_percent.is_zero();
         self.host.begin(self.now, streams.iter().map(|(_, keys)| *keys), stable);
         self.queues.begin_phase(streams.iter().map(|(_, keys)| keys.weight));

@@ -46,8 +46,7 @@ impl Machine for Disk {
     }
 
     fn begin_phase(&mut self, keys: &PhaseKeys, streams: &[(String, StreamKeys)]) -> Kept {
-        let names = streams.iter().map(|(name, _)| name.as_str());
-        self.account.begin_phase(self.now, keys.measure, 0, names);
+        self.account.begin_phase(self.now, keys.measure, 0, streams);
         self.host.begin(self.now, streams.iter().map(|(_, keys)| *keys), false);
         (!keys.measure).then(|| std::mem::take(&mut self.power.spent))
     }
