@@ -167,7 +167,7 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "FILE", help_heading = SPECIAL)]
     pub(crate) restore: Option<PathBuf>,
     /// The memory that a device may take, such as 2GiB (a plain number: MiB); default: the free
-    /// memory. A device that needs more is refused.
+    /// memory. A device that takes more at the start is refused.
     #[arg(long, value_name = "SIZE", value_parser = memory, help_heading = SPECIAL)]
     pub(crate) memory: Option<u64>,
     /// Programs of the flash controller (docs/BUS.md): bus requests take as long as these run.

@@ -22,7 +22,7 @@ pub struct Provenance {
     pub command: Vec<String>,
     /// The seed of a generated workload.
     pub seed: Option<u64>,
-    /// SHA-256 over the requests as they were simulated.
+    /// SHA-256 over the requests as they were simulated; empty of a session.
     pub workload_sha256: String,
     /// What was left out of or changed in the requests, a sentence each.
     pub changes: Vec<String>,
@@ -41,7 +41,7 @@ pub fn object(inputs: &Plan, provenance: &Provenance, report: &Report) -> Value 
             "command": provenance.command,
             "seed": provenance.seed,
             "device_sha256": hex(&Sha256::digest(device.to_string())),
-            "workload_sha256": provenance.workload_sha256,
+            "workload_sha256": Some(&provenance.workload_sha256).filter(|hash| !hash.is_empty()),
             "state_sha256": provenance.state_sha256,
         },
         "device": device,

@@ -213,7 +213,7 @@ impl StreamPlan {
             _ if self.is_standard_input() => {
                 return Err("standard input can be read only once; save it to a file".to_string());
             }
-            Origin::Pattern if self.pattern.read_percent == Ppm::ALL => {
+            Origin::Pattern if self.writes_nothing() => {
                 return Err("the workload writes nothing, and has nothing to settle".to_string());
             }
             _ => {}
@@ -224,6 +224,12 @@ impl StreamPlan {
         plan.profile.requests = MANY;
         plan.trace.repeat = PASSES;
         Ok(plan)
+    }
+
+    /// Whether it is known to write nothing.
+    fn writes_nothing(&self) -> bool {
+        let others = self.pattern.read_percent.ppm() + self.pattern.trim_percent.ppm();
+        self.origin == Origin::Pattern && others >= Ppm::ALL.ppm()
     }
 
     /// Whether it reads standard input.
@@ -351,11 +357,28 @@ pub struct PhasePlan {
 }
 
 impl PhasePlan {
-    /// Whether it ends though its streams do not.
-    const fn has_limit(&self) -> bool {
+    /// Whether it ends though its streams do not. The end that `stable_percent` gives comes with
+    /// what the host writes.
+    fn has_limit(&self) -> bool {
         self.keys.requests > 0
             || !self.keys.time_ms.is_zero()
-            || !self.keys.stable_percent.is_zero()
+            || (!self.keys.stable_percent.is_zero()
+                && !self.streams.iter().all(StreamPlan::writes_nothing))
+    }
+
+    /// Why a stream without an end is refused.
+    fn never_ends(&self, section: &str) -> String {
+        if self.keys.stable_percent.is_zero() {
+            format!(
+                "{section}.requests: 0 has no end, and neither has the phase; set a number, or \
+                 requests, time_ms or stable_percent of the phase"
+            )
+        } else {
+            format!(
+                "{section}.requests: 0 has no end, and stable_percent of the phase does not end it, \
+                 because nothing writes; set a number, or requests or time_ms of the phase"
+            )
+        }
     }
 }
 
@@ -553,10 +576,7 @@ impl Experiment {
                 continue;
             }
             if plan.is_endless() && !self.phases[phase].has_limit() {
-                found.push(format!(
-                    "{section}.requests: 0 has no end, and neither has the phase; set a number, or \
-                     requests, time_ms or stable_percent of the phase"
-                ));
+                found.push(self.phases[phase].never_ends(&section));
             }
             if plan.pattern.arrival != Arrival::None && untimed {
                 let arrival = plan.pattern.arrival.word();
@@ -583,10 +603,7 @@ impl Experiment {
                 found.extend(ranges(&section, &plan.keys));
             }
             if part == "raw" && drawn && plan.raw.requests == 0 && !self.phases[phase].has_limit() {
-                found.push(format!(
-                    "{section}.requests: 0 has no end, and neither has the phase; set a number, or \
-                     requests, time_ms or stable_percent of the phase"
-                ));
+                found.push(self.phases[phase].never_ends(&section));
             }
             if part == "stream" && drawn && matches!(plan.keys.pacing, Pacing::Open | Pacing::Think)
             {

@@ -347,9 +347,13 @@ const OF_VERDICT: [Other; 10] = [
     ("offered_load", "1", "work offered / what the dies, or the arm, can do", Neither, |r| {
         r.verdict.offered_load
     }),
-    ("overloaded", "flag", "1 where the offered load is above 1", Less, |r| {
-        r.verdict.offered_load.and_then(|load| flag(load > 1.0))
-    }),
+    (
+        "overloaded",
+        "flag",
+        "1 where the offered load is above 1, and no request waits for answers",
+        Less,
+        |r| r.verdict.offered_load.and_then(|load| flag(load > 1.0 && r.verdict.own_times)),
+    ),
     ("queue_grew", "flag", "1 where latencies depend on the length of the run", Less, |r| {
         flag(r.verdict.queue_grew)
     }),

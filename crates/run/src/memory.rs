@@ -107,7 +107,8 @@ impl Need<'_> {
         let free = self.free();
         fits(&footprint, free).map_err(|why| wrong(&format!("device {}: {why}", self.device)))?;
         if !can_allocate(&footprint) {
-            let why = refusal(&footprint, footprint.bytes(), "the system does not give it");
+            let parts = footprint.parts.clone();
+            let why = refusal(parts, footprint.bytes(), "the system does not give it");
             return Err(wrong(&format!("device {}: {why}", self.device)));
         }
         let grows = free.memory.filter(|free| free.bytes < footprint.bytes());
@@ -165,23 +166,25 @@ impl Largest {
 
 /// Whether a device fits; if not, why, and what would help.
 fn fits(footprint: &Footprint, free: Free) -> Result<(), String> {
-    let short = |limit: Option<Limit>, bytes: u64| {
+    let short = |limit: Option<Limit>, bytes: u64, parts: Vec<Part>| {
         let limit = limit.filter(|limit| limit.bytes < bytes)?;
-        Some(refusal(footprint, bytes, &format!("there are {} {}", show(limit.bytes), limit.of)))
+        Some(refusal(parts, bytes, &format!("there are {} {}", show(limit.bytes), limit.of)))
     };
+    let own = Part { what: "program", bytes: PROGRAM, at_once: true, remedy: "" };
+    let all: Vec<_> = footprint.parts.iter().cloned().chain([own]).collect();
+    let first = all.iter().filter(|part| part.at_once).cloned().collect();
     let bytes = footprint.bytes().saturating_add(PROGRAM);
     let at_start = footprint.bytes_at_start().saturating_add(PROGRAM);
     let insist = || format!(", or insist with --memory {}", at_start.div_ceil(MIB));
-    if let Some(why) = short(free.memory, at_start) {
+    if let Some(why) = short(free.memory, at_start, first) {
         return Err(why + &insist());
     }
-    short(free.address_space, bytes.saturating_add(RESERVED)).map_or(Ok(()), Err)
+    short(free.address_space, bytes.saturating_add(RESERVED), all).map_or(Ok(()), Err)
 }
 
 /// Says why a device is refused: how much it needs, which parts need most, and how to make them
 /// smaller.
-fn refusal(footprint: &Footprint, bytes: u64, but: &str) -> String {
-    let mut parts = footprint.parts.clone();
+fn refusal(mut parts: Vec<Part>, bytes: u64, but: &str) -> String {
     parts.sort_by_key(|part| std::cmp::Reverse(part.bytes));
     let shown = parts.iter().take(LISTED).filter(|part| part.bytes > 0);
     let shown: Vec<String> =

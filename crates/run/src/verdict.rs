@@ -5,7 +5,7 @@ use crate::device::capacity::dies;
 use crate::outside::outside;
 use crate::plan::Plan;
 use crate::units::{count, percent, time};
-use flashyard_sim::config::PartialWrite;
+use flashyard_sim::config::{InitialState, PartialWrite, Settings};
 use flashyard_sim::report::Report;
 use flashyard_sim::stream::Pacing;
 
@@ -201,14 +201,14 @@ fn is_closed(inputs: &Plan) -> bool {
 fn facts(inputs: &Plan, report: &Report) -> Vec<Fact> {
     let verdict = &report.verdict;
     let fact = |heading, cell: String, sentence: String| Fact { heading, cell, sentence };
-    let (state, state_cell) = initial_state(report);
+    let (state, state_cell) = initial_state(inputs, report);
     let collector = collector(inputs);
     let ran = if verdict.gc_ran { "ran" } else { "did not run" };
     let is_disk = inputs.sections.device.is_disk();
     let (load, load_cell) = load(inputs, report);
     let (queue, queue_cell) = if verdict.queue_grew {
         ("the queue grew: latencies depend on the length of the run", "grew")
-    } else if is_overloaded(inputs, report) {
+    } else if is_overloaded(report) {
         // It grows as long as requests come, whether that shows in this run or not.
         ("", "overloaded")
     } else {
@@ -253,7 +253,7 @@ fn facts(inputs: &Plan, report: &Report) -> Vec<Fact> {
 }
 
 /// What the device held at the start, at length and in short.
-fn initial_state(report: &Report) -> (String, String) {
+fn initial_state(inputs: &Plan, report: &Report) -> (String, String) {
     let verdict = &report.verdict;
     let name = verdict.initial_state;
     let Some(factor) = verdict.initial_write_amplification else {
@@ -264,8 +264,15 @@ fn initial_state(report: &Report) -> (String, String) {
         None => "by formula".to_string(),
     };
     let of = "of whole mapping units";
-    let sentence =
-        format!("{name} for uniform random writes (write amplification {factor:.2} {of} {how})");
+    let state = &inputs.sections.device.state;
+    let [units, writes] = [state.hot_units_percent, state.hot_writes_percent];
+    let load = if units == writes {
+        "uniform random writes".to_string()
+    } else {
+        let [units, writes] = [units, writes].map(|share| share.ppm() as f64 / 1e4);
+        format!("random writes, {writes} % of them to {units} % of the units")
+    };
+    let sentence = format!("{name} for {load} (write amplification {factor:.2} {of} {how})");
     (sentence, format!("{name}, WA {factor:.2}"))
 }
 
@@ -286,14 +293,15 @@ fn spare_space(report: &Report) -> Fact {
     Fact { heading: SPARE, cell, sentence }
 }
 
-/// The offered load, at length and in short. Of closed loops it is how busy the dies were.
+/// The offered load, at length and in short. Where requests wait for answers it is how busy the
+/// dies were.
 fn load(inputs: &Plan, report: &Report) -> (String, String) {
     let percent = |load: f64| format!("{:.1} %", load * 100.0);
     let whoever = if inputs.sections.device.is_disk() { "the arm is" } else { "the dies are" };
     let busy = |load: f64| (format!("{whoever} busy {} of the time", percent(load)), percent(load));
     match report.verdict.offered_load {
         None => ("all requests arrive at once".to_string(), "all at once".to_string()),
-        Some(_) if is_closed(inputs) => busy(report.utilisation.dies.mean.unwrap_or(0.0)),
+        Some(_) if !report.verdict.own_times => busy(report.utilisation.dies.mean.unwrap_or(0.0)),
         Some(load) if load > 1.0 => {
             let of = format!("{:.0} %", load * 100.0);
             let what = whoever.trim_end_matches(" are").trim_end_matches(" is");
@@ -341,8 +349,8 @@ fn unmapped(report: &Report) -> String {
 }
 
 /// Whether requests come at their own times and need more of the device than it has.
-fn is_overloaded(inputs: &Plan, report: &Report) -> bool {
-    report.verdict.offered_load.is_some_and(|load| load > 1.0) && !is_closed(inputs)
+fn is_overloaded(report: &Report) -> bool {
+    report.verdict.own_times && report.verdict.offered_load.is_some_and(|load| load > 1.0)
 }
 
 /// Fewer victims than these are a sample too small for figures that depend on collection. Assumed:
@@ -405,7 +413,13 @@ fn unsteady(inputs: &Plan, report: &Report) -> Option<Warning> {
         return None;
     }
     let state = verdict.initial_state;
-    let steady = if keys.plans() { "aged" } else { "steady" };
+    let goes = |initial: InitialState| {
+        let mut keys = keys.clone();
+        keys.state.initial = initial;
+        Settings::new(keys).is_ok()
+    };
+    let steady = [InitialState::Steady, InitialState::Aged];
+    let steady = steady.into_iter().find(|state| goes(*state));
     let collector = collector(inputs);
     let (did, so) = if verdict.gc_ran {
         ("began on the way", "mix two states")
@@ -413,7 +427,8 @@ fn unsteady(inputs: &Plan, report: &Report) -> Option<Warning> {
         ("did not run", "are not those of a drive in use")
     };
     let what = format!("the device starts {state} and {collector} {did}: figures of writes {so}");
-    let how_much = format!("--set state.initial={steady} makes one");
+    let makes = |state: InitialState| format!("--set state.initial={} makes one", state.word());
+    let how_much = steady.map_or_else(String::new, makes);
     Some(Warning { headings: &[STARTS, GC], what, how_much })
 }
 
@@ -478,7 +493,7 @@ fn found(inputs: &Plan, report: &Report) -> Vec<Warning> {
     let mut warn = |headings: &'static [&'static str], what: &str, how_much: String| {
         found.push(Warning { headings, what: what.to_string(), how_much });
     };
-    if let Some(load) = verdict.offered_load.filter(|_| is_overloaded(inputs, report)) {
+    if let Some(load) = verdict.offered_load.filter(|_| is_overloaded(report)) {
         let is_disk = inputs.sections.device.is_disk();
         let who = if is_disk { "the arm" } else { "the dies" };
         let of = format!("{:.0} % of that", load * 100.0);

@@ -7,15 +7,18 @@ use flashyard_run::plan::Plan;
 use flashyard_run::workload_file::ORIGINS;
 use flashyard_sim::own::OwnParts;
 
-/// Refuses settings of anything but workloads.
+/// Refuses settings of anything but workloads. The pacing of a stream is taken: a pattern with
+/// arrivals of its own asks for one that has them.
 pub(super) fn check_settings(set: &[String]) -> Result<()> {
     let is_of_requests = |setting: &str| {
         let behind = |section: &str| setting.strip_prefix(section);
         ORIGINS.iter().any(|section| behind(section).is_some_and(|rest| rest.starts_with('.')))
+            || setting.starts_with("stream.pacing=")
     };
     let Some(setting) = set.iter().find(|setting| !is_of_requests(setting)) else { return Ok(()) };
     Err(wrong(&format!(
-        "--set {setting}: only [trace], [generator], [pattern], [mix], [profile], [files] and [raw] matter here"
+        "--set {setting}: only [trace], [generator], [pattern], [mix], [profile], [files], [raw] and \
+         stream.pacing matter here"
     )))
 }
 

@@ -29,7 +29,7 @@ fn percent(part: f64, whole: f64) -> f64 {
 
 /// What one run shows.
 pub(super) fn one(found: &Question, side: &Explanation) -> String {
-    let words = Words(&side.settings);
+    let words = side.words();
     let mut text = String::new();
     text += &headed("", &side.finding(found), "");
     if side.sums.requests == 0 {
@@ -182,7 +182,7 @@ pub(super) fn two(found: &Question, sides: &[Explanation; 2], names: &[String; 2
     if sides.iter().all(|side| side.sums.requests == 0) {
         return headed("", &found.no_such_request(), "");
     }
-    let words = [Words(&sides[0].settings), Words(&sides[1].settings)];
+    let words = [sides[0].words(), sides[1].words()];
     let [before, after] = [0, 1].map(|side| by_text(&sides[side].sums, &words[side]));
     let keys: BTreeSet<_> = before.keys().chain(after.keys()).collect();
     let mut rows: Vec<(f64, f64, &(String, String))> = keys

@@ -255,6 +255,8 @@ fn wrong_conversions_are_refused() {
     refused(&["t.ssdsim", "x.fyt", "--set", "queue.depth=3"], section);
     let endless = ["random-read", "x.fyt", "--set", "pattern.requests=0"];
     refused(&endless, "pattern.requests: 0 has no end...");
+    let timed = ["random-read", "x.fyt", "--set", "pattern.arrival=poisson"];
+    refused(&timed, "pattern.arrival: poisson changes nothing, ...");
     let none = ["facebook", "x.fyt", "--set", "trace.fold=modulo"];
     refused(&none, "--set trace.fold=modulo: it would change nothing: ...");
 }

@@ -62,6 +62,15 @@ fn what_helps_depends_on_what_is_large() {
     refused(&checked, &["MiB checker", "leave --check out"]);
 }
 
+/// What a device takes at the start is said by its parts: of a fresh one the program takes most.
+#[test]
+fn the_parts_of_what_is_needed_at_the_start_are_listed() {
+    let folder = Folder::with("t.txt", "0 0 0 8 1\n");
+    let ran = folder.run(&["run", "nvme-enterprise", "t.txt", "--memory", "10"]);
+    refused(&ran, &["it needs 16.1 MiB of memory (16.0 MiB program, ", "insist with --memory 17"]);
+    assert!(!ran.stderr.contains("GiB"), "{ran:?}");
+}
+
 /// A fresh device takes what is written of it: far less than there is.
 #[test]
 fn a_fresh_device_of_any_size_runs_and_says_what_it_may_take() {

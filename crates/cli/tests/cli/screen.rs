@@ -62,6 +62,60 @@ fn a_closed_loop_is_busy_and_not_overloaded() {
     );
 }
 
+/// Beside requests that come at times of their own a closed loop still offers no more than the
+/// device can do, and its queue does not grow, however short the run is.
+#[test]
+fn a_closed_loop_beside_an_open_stream_is_not_overloaded() {
+    let folder = Folder::with(
+        "mix.toml",
+        "[phase]\ntime_ms = 2000\n[[stream]]\nname = \"batch\"\ndepth = 32\n[stream.pattern]\n\
+         base = \"random-read\"\nrequests = 0\n[[stream]]\nname = \"probe\"\npacing = \"open\"\n\
+         [stream.pattern]\nbase = \"random-read\"\narrival = \"constant\"\nrate_per_s = 10\n\
+         requests = 0\n",
+    );
+    let text = folder.run(&["run", "wd1600bekt", "mix.toml"]).text();
+    let verdict = said(&text, "verdict");
+    assert!(!verdict.contains("overloaded") && verdict.contains("the arm is busy"), "{verdict}");
+    let deep = ["--set", "stream.depth=512", "--set", "pattern.requests=5000"];
+    let run = folder.run(&[&["run", "small-full", "random-read", "--json"][..], &deep].concat());
+    assert_eq!(run.json()["verdict"]["queue_grew"], false);
+}
+
+/// Where there is no steady state, none is recommended.
+#[test]
+fn a_state_that_is_recommended_can_be_made() {
+    let folder = Folder::new();
+    let few = ["--set", "pattern.requests=2000"];
+    for (more, state) in [(&[][..], "aged"), (&["--set", "map.store=resident"], "steady")] {
+        let run = |set: &[&str]| {
+            folder.run(&[&["run", "drs", "random-write"][..], &few, more, set].concat())
+        };
+        let verdict = said(&run(&[]).text(), "verdict");
+        assert!(verdict.contains(&format!("(--set state.initial={state} makes one)")), "{verdict}");
+        run(&["--set", &format!("state.initial={state}")]).text();
+    }
+}
+
+/// A steady state of skewed writes is not called one of uniform writes.
+#[test]
+fn a_steady_state_is_that_of_its_writes() {
+    let folder = Folder::new();
+    let state = |keys: &[&str]| {
+        let small =
+            ["state.initial=steady", "pattern.requests=100", "geometry.blocks_per_plane=300"];
+        let set = small.iter().chain(keys).flat_map(|key| ["--set", *key]);
+        let args: Vec<&str> =
+            ["run", "small-full", "random-write"].into_iter().chain(set).collect();
+        said(&folder.run(&args).text(), "verdict")
+    };
+    assert!(state(&[]).contains("steady for uniform random writes (write amplification"));
+    let skew = state(&["state.hot_units_percent=20", "state.hot_writes_percent=80"]);
+    assert!(
+        skew.contains("steady for random writes, 80 % of them to 20 % of the units ("),
+        "{skew}"
+    );
+}
+
 /// Flushes and trims have latencies, parts that add up to them, and rows, as a whole and by stream.
 #[test]
 fn every_class_of_requests_is_told_of() {

@@ -305,6 +305,19 @@ fn a_goal_is_held_against_the_figure_of_a_stream() {
     assert!(none.clone().text().contains(say), "{none:?}");
 }
 
+/// Both ends of the range of a goal are tried, so its steps come to the end.
+#[test]
+fn a_goal_whose_steps_miss_the_end_of_its_range_is_refused() {
+    let folder = Folder::with(
+        "g.toml",
+        "device = \"small-full\"\nworkload = \"random-read\"\n[goal]\nkey = \"stream.depth\"\n\
+         range = [1, 10]\nresolution = 4\nmetric = \"read.p99_us\"\nbelow = 100\nfind = \"most\"\n",
+    );
+    let refused = folder.run(&["sweep", "g.toml"]);
+    let why = "its steps do not come to the end of the range; end it at 9, or set another";
+    assert!(refused.status == Some(2) && refused.stderr.contains(why), "{refused:?}");
+}
+
 /// A stream that no run has is named in one line, with those that there are.
 #[test]
 fn streams_that_no_run_has_are_named() {

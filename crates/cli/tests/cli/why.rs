@@ -560,3 +560,37 @@ fn polls_are_in_the_command_log() {
     let columns = text.lines().map(|line| line.split(',').count());
     assert!(columns.into_iter().all(|count| count == 14));
 }
+
+/// Where a stream has a limit of its rate, that is named; and firmware follows the link.
+#[test]
+fn limits_of_rates_are_named_and_firmware_follows_the_link() {
+    let folder = Folder::new();
+    let why = |device: &str, set: &[&str]| {
+        let set = set.iter().chain(&["pattern.requests=500"]).flat_map(|key| ["--set", *key]);
+        let args: Vec<&str> = ["why", device, "random-read"].into_iter().chain(set).collect();
+        folder.run(&args).text()
+    };
+    let limited = why("embedded-2x2", &["stream.rate_limit_iops=1000"]);
+    let words = limited.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("or for the rate limit of its stream"), "{limited}");
+    let free = why("embedded-2x2", &["stream.depth=64"]);
+    assert!(!free.contains("rate limit"), "{free}");
+
+    let set = ["--set", "interface.submit_ns=3000", "--set", "pattern.requests=500"];
+    let args = [&["why", "nvme-tlc", "random-read", "--json"][..], &set].concat();
+    let found = folder.run(&args).json();
+    let slowest = &found["slowest"][0];
+    let steps: Vec<(u64, u64, u64, &str)> = slowest["steps"]
+        .as_array()
+        .expect("steps")
+        .iter()
+        .map(|step| {
+            let part = step["part"].as_str().expect("a part");
+            (int(step, "from_ns"), int(step, "until_ns"), int(step, "ns"), part)
+        })
+        .collect();
+    let [link, firmware] = ["link", "firmware"].map(|of| {
+        steps.iter().find(|step| step.3 == of).unwrap_or_else(|| panic!("{of}: {steps:?}"))
+    });
+    assert_eq!((link.1 - link.0, link.1), (link.2, firmware.0), "{steps:?}");
+}

@@ -284,6 +284,13 @@ fn wrong_patterns_are_refused() {
            time_ms or stable_percent of the phase"],
     );
     refused(
+        "[phase]\nstable_percent = 1\n[pattern]\nrequests = 0\n",
+        &[
+            "pattern.requests: 0 has no end, and stable_percent of the phase does not end it, because \
+           nothing writes; set a number, or requests or time_ms of the phase",
+        ],
+    );
+    refused(
         "[pattern]\n[generator]\n[trace]\npath = \"x\"\n",
         &["w.toml: [trace], [generator] and [pattern] exclude each other"],
     );

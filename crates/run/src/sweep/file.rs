@@ -181,6 +181,13 @@ impl Goal {
         if last == 0 {
             return Err("resolution: it is more than the range".to_string());
         }
+        if (high - first) % step != 0 {
+            let end = Decimal { number: first + last * step, digits };
+            return Err(format!(
+                "resolution: its steps do not come to the end of the range; end it at {end}, or \
+                 set another resolution"
+            ));
+        }
         let last = u64::try_from(last).expect("the range goes up");
         let (key, find) = (text.key.clone(), text.find);
         Ok(Self { key, first, step, digits, last, metric, limit, below, find })

@@ -3,7 +3,7 @@
 use super::history::{Did, Freed, Held, History, Operation};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::graph::EdgeKind;
-use flashyard_core::units::{DieId, Time};
+use flashyard_core::units::{DieId, Span, Time};
 use flashyard_sim::config::Settings;
 use flashyard_sim::metrics::parts::{Part, Parts};
 use flashyard_sim::observe::Doing;
@@ -135,6 +135,25 @@ pub struct Step {
     pub via: Option<Via>,
     /// Who was in the way.
     pub who: Who,
+}
+
+/// A request crosses the link before firmware works for it: where the two share a span and fill it,
+/// they follow one another.
+pub(super) fn put_in_order(steps: &mut [Step]) {
+    for shared in steps.chunk_by_mut(|a, b| (a.from, a.until) == (b.from, b.until)) {
+        let [first, second] = shared else { continue };
+        let (from, until) = (first.from, first.until);
+        if first.ns + second.ns != until.since(from).as_ns() {
+            continue;
+        }
+        let (link, firmware) = match (first.part, second.part) {
+            (Part::Link, Part::Firmware) => (first, second),
+            (Part::Firmware, Part::Link) => (second, first),
+            _ => continue,
+        };
+        link.until = from + Span::from_ns(link.ns);
+        firmware.from = link.until;
+    }
 }
 
 /// How the time of a set is looked at: as a request's own, or from one that waits for it.

@@ -36,7 +36,7 @@ fn text(value: &Value) -> Result<String> {
 }
 
 fn object(found: &Question, side: &Explanation) -> Value {
-    let words = Words(&side.settings);
+    let words = side.words();
     let sums = &side.sums;
     let choice = match found.choice {
         Choice::Above(share) => json!({ "above": super::percentile(share) }),

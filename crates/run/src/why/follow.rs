@@ -1,6 +1,6 @@
 //! Two looks at a run. The first finds the slow requests, the second finds what they waited for.
 
-use super::blame::{Blamer, Step, reconcile};
+use super::blame::{Blamer, Step, put_in_order, reconcile};
 use super::history::History;
 pub use super::sums::Explained;
 
@@ -302,6 +302,8 @@ impl Observer for Follower {
                 steps.retain(|step| step.ns > 0);
             }
         }
+        steps.sort_by_key(|step| (step.from, step.until));
+        put_in_order(&mut steps);
         steps.sort_by_key(|step| (step.from, step.until));
         self.found.get().add(Explained {
             order: event.order,

@@ -22,6 +22,7 @@ use flashyard_core::request::RequestOp;
 use flashyard_sim::config::Settings;
 use flashyard_sim::observe::{Observer, Shared};
 use flashyard_sim::report::{CopiedTo, HandleReport, Report};
+use flashyard_sim::stream::StreamKeys;
 use follow::{Answered, Backs, Choice, Chosen, Clock, Follower, leave_out};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -101,6 +102,18 @@ impl Copies {
 }
 
 impl Explanation {
+    /// The words for it.
+    pub fn words(&self) -> Words<'_> {
+        let phases = self.inputs.experiment().phases.iter().filter(|phase| phase.keys.measure);
+        let mut streams = phases.flat_map(|phase| &phase.streams);
+        let is_limited = streams.any(|stream| {
+            let StreamKeys { rate_limit_mb_per_s, rate_limit_iops, .. } = stream.keys;
+            self.stream.as_ref().is_none_or(|name| *name == stream.name)
+                && rate_limit_mb_per_s + rate_limit_iops > 0
+        });
+        Words(&self.settings, is_limited)
+    }
+
     /// The first finding as a sentence, behind what was asked for.
     pub fn finding(&self, question: &Question) -> String {
         let Some((key, ns)) = self.sums.rows().into_iter().next() else {
@@ -109,7 +122,7 @@ impl Explanation {
         let what = question.what(self);
         let all = self.sums.latency_ns;
         let share = if all > 0 { 100.0 * ns as f64 / all as f64 } else { 0.0 };
-        format!("{what}: {share:.0} % {}", Words(&self.settings).row(&key))
+        format!("{what}: {share:.0} % {}", self.words().row(&key))
     }
 }
 

@@ -9,9 +9,9 @@ use flashyard_sim::config::Settings;
 use flashyard_sim::metrics::parts::Part;
 use flashyard_sim::observe::{FlushTrigger, Trigger};
 
-/// The words for one device.
+/// The words for one device; and whether a stream that is explained has a limit of its rate.
 #[derive(Debug)]
-pub struct Words<'a>(pub &'a Settings);
+pub struct Words<'a>(pub(super) &'a Settings, pub(super) bool);
 
 impl Words<'_> {
     /// What time went to, behind "p99 is 1 ms: 80 % ".
@@ -238,6 +238,9 @@ impl Words<'_> {
         let text = match part {
             Part::Slot => {
                 return format!("for one of the {} slots of the queue", self.0.keys.queue.depth);
+            }
+            Part::HostQueue if self.1 => {
+                "in the host queue, behind earlier requests or for the rate limit of its stream"
             }
             Part::Link if self.0.keys.interface.has_threads() => {
                 "on the link to the host, and with the thread that submits and reaps"

@@ -340,8 +340,8 @@ keys! {
             flip: "0.5",
             with: SORTED,
         },
-        /// Scales the whole trace so that this time passes from the first request to the last. 0
-        /// leaves it alone. It reads the file twice.
+        /// Scales the whole trace so that this time passes from the first request to the last, each
+        /// time that it is repeated. 0 leaves it alone. It reads the file twice.
         duration_ms: Span = Span::ZERO => {
             kind: Kind::millis(0, CENTURY_NS),
             source: "0 leaves the recorded times alone",

@@ -38,7 +38,8 @@ fn spent(report: &Report) -> String {
     }
     said += &format!("; {} of it of no request", percent(all.unattributed as f64, total));
     // A disk has none of these.
-    let idle = ["controller", "dram", "standby", "sleep"].map(|name| all.by_resource.get(name));
+    let idle = ["controller", "dram", "standby", "sleep", "buffer_standby", "reclaim"]
+        .map(|name| all.by_resource.get(name));
     if idle.iter().any(|pj| pj.is_none_or(|pj| *pj > 0)) {
         return line("energy", &said);
     }
