@@ -10,7 +10,10 @@ use flashyard_run::error::Raised;
 use flashyard_sim::own::{OwnParts, Parts as List};
 use flashyard_sim::parts::blocks::FullBlocks;
 use flashyard_sim::parts::victim::{Cleaning, Looks, VictimRule};
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use std::cell::RefCell;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
@@ -70,6 +73,45 @@ fn call<T>(answer: impl FnOnce(Python<'_>) -> PyResult<T>) -> T {
     })
 }
 
+thread_local! {
+    /// Of a session on this thread: the Ctrl-C that came while a policy was asked.
+    static HELD: RefCell<Option<Option<PyErr>>> = const { RefCell::new(None) };
+}
+
+/// Does work in which policies may be asked. A Ctrl-C that comes to one is kept until the work is
+/// over, and the policy is asked again: its answer depends on nothing but the question.
+pub(crate) fn holding<T>(work: impl FnOnce() -> T) -> (T, Option<PyErr>) {
+    HELD.set(Some(None));
+    let found = work();
+    (found, HELD.take().flatten())
+}
+
+/// Asks a policy. A second Ctrl-C in one piece of work ends it.
+fn ask<'py>(
+    py: Python<'py>,
+    policy: &Py<PyAny>,
+    method: &str,
+    given: impl IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>,
+) -> PyResult<Py<PyAny>> {
+    let given = given.into_pyobject(py)?;
+    loop {
+        let error = match policy.call_method1(py, method, given.clone()) {
+            Err(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => error,
+            answer => return answer,
+        };
+        let held = HELD.with_borrow_mut(|held| match held {
+            Some(free @ None) => {
+                *free = Some(error.clone_ref(py));
+                true
+            }
+            _ => false,
+        });
+        if !held {
+            return Err(error);
+        }
+    }
+}
+
 /// A command that is about to wait for its die.
 #[pyclass(frozen, module = "flashyard._core", get_all)]
 #[derive(Debug)]
@@ -122,7 +164,7 @@ impl CommandPolicy for Commands {
             pages: request.map_or(0, |request| request.pages),
         };
         call(|py| {
-            let answer = self.object.call_method1(py, "place", (seen, now.as_ns()))?;
+            let answer = ask(py, &self.object, "place", (seen, now.as_ns()))?;
             let (queue, key): (usize, u64) = answer.extract(py)?;
             if queue >= self.queues {
                 return Err(wrong(format!("place: queue {queue} of {}", self.queues)));
@@ -184,7 +226,7 @@ impl HostPolicy for Requests {
             })
             .collect();
         call(|py| {
-            let answer = self.object.call_method1(py, "pick", (waiting, view.now().as_ns()))?;
+            let answer = ask(py, &self.object, "pick", (waiting, view.now().as_ns()))?;
             match answer.extract::<Option<usize>>(py)? {
                 None => Ok(HostAnswer::Wait),
                 Some(place) if place < count => Ok(HostAnswer::Start(place)),
@@ -238,7 +280,7 @@ impl VictimRule for Victims {
         let known: Vec<u32> = blocks.iter().map(|block| block.block).collect();
         let units = full.block_units();
         call(|py| {
-            let answer = self.0.call_method1(py, "victim", (blocks, units))?;
+            let answer = ask(py, &self.0, "victim", (blocks, units))?;
             match answer.extract::<Option<u32>>(py)? {
                 None => Ok(None),
                 Some(block) if known.contains(&block) => Ok(Some(BlockId::new(block))),

@@ -3,6 +3,7 @@
 use crate::errors::{exception, failed, panicked};
 use crate::outcome::{Outcome, text};
 use crate::plan::Plan;
+use crate::policies::holding;
 use crate::requests::{Requests, operation, request};
 use crate::table::{ArrowRows, Table, Texts};
 use arrow_array::RecordBatch;
@@ -170,9 +171,9 @@ impl Session {
         py.detach(|| {
             let mut session = locked(&self.simulated);
             *locked(&self.going) = Some(std::thread::current().id());
-            let found = of_session(&mut session, work);
+            let (found, interrupt) = holding(|| of_session(&mut session, work));
             *locked(&self.going) = None;
-            found
+            interrupt.map_or(found, Err)
         })
     }
 
@@ -370,13 +371,23 @@ impl Session {
     /// The same as a table.
     fn advance_table(&self, py: Python<'_>, until_ns: Option<u64>) -> PyResult<Table> {
         let mut rows = ArrowRows::new(&fields(), Texts::Few);
+        // Tables have no column for it.
+        let (mut number, mut others) = (0, Vec::new());
         let done = self.go_on(py, until(until_ns), false, &mut |over: Over| {
+            if over.outcome != Ended::Done {
+                others.push((number, over.outcome));
+            }
+            number += 1;
             let first = [over.id, over.at.as_ns(), over.parts.0.iter().sum()];
             rows.row(first.into_iter().chain(over.parts.0).map(Cell::Count));
         });
         let table = rows.finish().map_err(failed)?;
         if let Err(error) = done {
-            self.keep(table.batches.iter().flat_map(completions).collect());
+            let mut all: Vec<Over> = table.batches.iter().flat_map(completions).collect();
+            for (number, outcome) in others {
+                all[number].outcome = outcome;
+            }
+            self.keep(all);
             return Err(error);
         }
         Ok(table)
@@ -427,12 +438,17 @@ impl Session {
         if !able {
             return Err(failed(SimError::NoCut.to_string()));
         }
-        let session = self.taken(py)?.take();
-        let session = session.ok_or_else(|| failed("the session has ended"))?;
-        let cut = py.detach(|| catch_unwind(AssertUnwindSafe(|| session.cut(seed))));
-        let (drive, cut) = cut.map_err(panicked)?.map_err(|error| failed(error.to_string()))?;
-        *locked(&self.simulated) = Some(Simulated::new(drive));
-        locked(&self.kept).clear();
+        drop(self.taken(py)?);
+        let cut = py.detach(|| {
+            // Other threads wait until the device is there again.
+            let mut slot = locked(&self.simulated);
+            let session = slot.take().ok_or_else(|| failed("the session has ended"))?;
+            let cut = catch_unwind(AssertUnwindSafe(|| session.cut(seed)));
+            let (drive, cut) = cut.map_err(panicked)?.map_err(|error| failed(error.to_string()))?;
+            *slot = Some(Simulated::new(drive));
+            locked(&self.kept).clear();
+            PyResult::Ok(cut)
+        })?;
         let all = PyDict::new(py);
         all.set_item("at_ns", cut.at.as_ns())?;
         all.set_item("recovery_ns", cut.recovery.as_ns())?;
@@ -491,7 +507,8 @@ impl Session {
     }
 }
 
-/// The completions of a batch of rows, which do not say how requests to zones have ended.
+/// The completions of a batch of rows, which do not say how requests to zones have ended: as if
+/// all were done.
 fn completions(batch: &RecordBatch) -> impl Iterator<Item = Over> {
     let value = |column: usize, row: usize| {
         let values = batch.column(column).as_primitive::<Int64Type>();
@@ -501,7 +518,6 @@ fn completions(batch: &RecordBatch) -> impl Iterator<Item = Over> {
         id: value(0, row),
         at: Time::from_ns(value(1, row)),
         parts: Parts(std::array::from_fn(|part| value(3 + part, row))),
-        // Tables have no column for it.
         outcome: Ended::Done,
     })
 }

@@ -173,6 +173,44 @@ def test_an_interrupt_loses_no_completion(as_table: bool) -> None:
     assert fork.advance_to_completion()[0].id == 0 and fork.advance_to_completion()[0].id == 1
 
 
+class _InOrder(fy.CommandPolicy):
+    """Commands in the order in which they come."""
+
+    def place(self, command: fy.Command, now_ns: int) -> tuple[int, int]:
+        return 0, now_ns
+
+
+def test_an_interrupt_of_a_policy_ends_the_call_and_not_the_session() -> None:
+    session, count = fy.Session(fy.device("embedded-2x2", command_policy=_InOrder())), 200_000
+    columns = {"at_ns": array("Q", range(0, 90_000 * count, 90_000)), "offset": [0] * count}
+    session.submit_all(columns, op="read", nbytes=4096)
+    _interrupt_after(0.15)
+    with pytest.raises(KeyboardInterrupt):
+        session.advance()
+    assert 0 < session.outstanding < count
+    assert [one.id for one in session.advance()] == list(range(count))
+
+
+def test_an_interrupt_keeps_how_requests_to_zones_ended() -> None:
+    session, count = fy.Session("zn540-zns"), 100_000
+    columns = {"at_ns": array("Q", range(0, 90_000 * count, 90_000)), "offset": [4096] * count}
+    session.submit_all(columns, op="write", nbytes=4096)
+    _interrupt_after(0.1)
+    with pytest.raises(KeyboardInterrupt):
+        session.advance_table()
+    assert 0 < session.outstanding < count
+    assert {one.error for one in session.advance()} == {"zone_invalid_write"}
+
+
+def test_completions_that_wait_are_the_next_event() -> None:
+    session = fy.Session("embedded-2x2")
+    session.submit(0, "flush", 0, 0)
+    session.submit(0, "flush", 0, 0)
+    for wanted in range(2):
+        assert session.advance_to_completion()[0].id == wanted
+        assert session.next_event() == (0 if wanted == 0 else None)
+
+
 def test_the_end_of_a_session_can_be_interrupted_and_asked_for_again() -> None:
     session, count = _busy()
     _interrupt_after(0.15)

@@ -154,7 +154,8 @@ enum FyHostOp
      */
     FY_HOST_OP_TRIM = 2,
     /**
-     * Is over when every earlier write is on the flash.
+     * Is over when every write that was answered before it came is on the flash, or in a buffer
+     * that outlives a loss of power.
      */
     FY_HOST_OP_FLUSH = 3,
 };
@@ -255,7 +256,8 @@ typedef struct {
     uint8_t op;
     /**
      * What it is done for: 0 data of the host, 1 and 2 the map (fetch, write-back), 3 and 4
-     * garbage collection (data, map), 5 wear levelling, 6 merges.
+     * garbage collection (data, map), 5 wear levelling, 6 merges, 7 folding of an SLC cache, 8 the
+     * journal of the map, 9 recovery from a loss of power, 10 reading ahead.
      */
     uint8_t purpose;
     /**
@@ -345,11 +347,11 @@ typedef struct {
  */
 typedef struct {
     /**
-     * By chip.
+     * By chip; with cache reads a chip has two, of its array and of its page register.
      */
     const FyBusCandidate *candidates;
     /**
-     * How many chips there are.
+     * How many there are.
      */
     size_t chips;
     /**

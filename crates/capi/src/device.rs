@@ -160,11 +160,17 @@ fn request(asked: &FyHostRequest) -> Result<Request, Failure> {
     let op = usize::try_from(asked.op).ok().and_then(|op| RequestOp::ALL.get(op)).copied();
     let op = op.ok_or_else(|| wrong(format!("operation {}: there are 0 to 3", asked.op)))?;
     let whole = asked.offset.is_multiple_of(SECTOR) && asked.bytes.is_multiple_of(SECTOR);
-    let sectors = u32::try_from(asked.bytes / SECTOR).ok().filter(|_| whole);
-    let sectors = sectors.ok_or_else(|| {
-        let FyHostRequest { offset, bytes, .. } = asked;
-        wrong(format!("offset {offset}, {bytes} bytes: both are whole sectors of 512 bytes"))
-    })?;
+    let FyHostRequest { offset, bytes, .. } = asked;
+    if !whole {
+        return Err(wrong(format!(
+            "offset {offset}, {bytes} bytes: both are whole sectors of 512 bytes"
+        )));
+    }
+    if *bytes == 0 && op != RequestOp::Flush {
+        return Err(wrong("it has no bytes; only a flush has none".to_string()));
+    }
+    let sectors = u32::try_from(bytes / SECTOR)
+        .map_err(|_| wrong(format!("{bytes} bytes: a request has less than 2 TiB")))?;
     let flags = u8::try_from(asked.flags).ok().and_then(Flags::from_bits);
     let flags = flags.filter(|_| asked.reserved == 0).ok_or_else(|| {
         wrong(format!("flags {}, reserved {}: unknown", asked.flags, asked.reserved))

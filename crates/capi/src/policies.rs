@@ -34,7 +34,8 @@ pub struct FyCommand {
     /// What the array does: 0 reads, 1 programs, 2 erases.
     pub op: u8,
     /// What it is done for: 0 data of the host, 1 and 2 the map (fetch, write-back), 3 and 4
-    /// garbage collection (data, map), 5 wear levelling, 6 merges.
+    /// garbage collection (data, map), 5 wear levelling, 6 merges, 7 folding of an SLC cache, 8 the
+    /// journal of the map, 9 recovery from a loss of power, 10 reading ahead.
     pub purpose: u8,
     /// Whether its request is a read.
     pub is_read: bool,
@@ -99,9 +100,9 @@ pub struct FyBusCandidate {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FyChannel {
-    /// By chip.
+    /// By chip; with cache reads a chip has two, of its array and of its page register.
     pub candidates: *const FyBusCandidate,
-    /// How many chips there are.
+    /// How many there are.
     pub chips: usize,
     /// Operations whose array has been started.
     pub started: u64,

@@ -53,7 +53,8 @@ pub enum FyHostOp {
     Write = 1,
     /// Forgets the contents of whole mapping units.
     Trim = 2,
-    /// Is over when every earlier write is on the flash.
+    /// Is over when every write that was answered before it came is on the flash, or in a buffer
+    /// that outlives a loss of power.
     Flush = 3,
 }
 

@@ -76,6 +76,8 @@ static void refused_requests(void)
     FyHostRequest list[3] = {request(10, 0, 4096), request(20, 0, 100), request(20, 0, 4096)};
     CHECK(fy_submit(device, list, 3) == 1 && strstr(why(device), "512") != NULL);
     CHECK(fy_submit(device, list + 1, 1) == FY_STATUS_ARGUMENT);
+    list[0] = request(20, 0, 0);
+    CHECK(fy_submit(device, list, 1) == FY_STATUS_ARGUMENT && strstr(why(device), "no bytes"));
     list[0] = request(5, 0, 4096);
     CHECK(fy_submit(device, list, 1) == FY_STATUS_ORDER);
     list[0] = request(20, fy_capacity(device), 512);
