@@ -242,7 +242,7 @@ def run(
     seed
         The seed of a workload that is drawn at random; 1 if none is given.
     log
-        Whether ``result.requests`` has a row for each request (about 440 bytes a row).
+        Whether ``result.requests`` has a row for each request (about 490 bytes a row).
     commands
         Whether ``result.commands`` has a row for each flash command.
     series_ms
