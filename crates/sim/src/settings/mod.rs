@@ -562,8 +562,14 @@ fn check_spare(
     let shared = u64::from(held_up && !frontiers.copied_maps);
     // That with one bit a cell takes a block where it may be one of the others.
     let aside = u64::from(frontiers.slc && keys.slc.dynamic_percent.is_zero());
-    let open = u64::from(frontiers.count()) + shared - filled - aside;
-    let spare = rewrite + open + keys.gc.reserve_blocks + 1;
+    // Nothing of the reserve need be left where a program opens a block of it when no block gains,
+    // but the one that is copied into; and what is open for copies holds some of the valid units.
+    let overdraws = filled == 1;
+    let reserve = if overdraws { keys.gc.reserve_blocks.min(1) } else { keys.gc.reserve_blocks };
+    let holds = !frontiers.maps && frontiers.count() == 2 && keys.ftl.generations == 1;
+    let held = u64::from(overdraws && holds && geometry.program_units() == 1);
+    let open = u64::from(frontiers.count()) + shared - filled - aside - held;
+    let spare = rewrite + open + reserve + 1;
     // With dynamic allocation, a plane that is already full may still get the writes under way: one
     // block more.
     let uneven = u64::from(keys.ftl.allocation == Allocation::Dynamic && planes > 1);
@@ -574,10 +580,10 @@ fn check_spare(
     if exported == 0 || good < needed {
         fail(format!(
             "geometry.blocks_per_plane: {} blocks{of_bad} leave no room to write: {valid_blocks} of valid units, {rewrite} of rewritten map pages, \
-             {open} open, gc.reserve_blocks = {} and {} to copy into need {needed}; \
+             {open} open, {} of gc.reserve_blocks and {} to copy into need {needed}; \
              raise ftl.over_provisioning_percent or blocks_per_plane",
             keys.geometry.blocks_per_plane,
-            keys.gc.reserve_blocks,
+            reserve,
             1 + uneven
         ));
     }

@@ -34,13 +34,15 @@ pub(super) struct Plane {
     last_levelled: bool,
     /// Unfinished host programs, where allocation is dynamic.
     pub(super) writes: u32,
+    /// Whether the next program may open a block of the reserve.
+    overdraws: bool,
 }
 
 /// Bytes of a plane.
 pub(crate) const PLANE_BYTES: u64 = size_of::<Plane>() as u64;
 
 saved!(Plane { rounds_without_room, last_levelled }
-    skip { job, moved, last_allocator, programs_wait, writes });
+    skip { job, moved, last_allocator, programs_wait, writes, overdraws });
 
 /// Garbage collection and allocation of a device with a page map.
 #[derive(Clone, Debug)]
@@ -65,6 +67,7 @@ impl PageFtl {
             rounds_without_room: 0,
             last_levelled: false,
             writes: 0,
+            overdraws: false,
         };
         Self {
             planes: (0..settings.geometry.all_planes()).map(|_| plane()).collect(),

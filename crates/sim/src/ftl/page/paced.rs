@@ -54,14 +54,6 @@ impl PageFtl {
         wants && job.copies == 0
     }
 
-    /// The job of a plane is given up as it is.
-    pub(super) fn note_given_up(&self, plane: PlaneId, job: &Job, lent: &mut Lent<'_>) {
-        assert!(job.rests(), "garbage collection is under way");
-        lent.base.idle.background_over(plane);
-        let valid = lent.base.map.count_valid(job.victim);
-        lent.note(Deed::GivenUp(valid, job.levels));
-    }
-
     /// Somebody waits for the erase of a plane's job, which rests no more; of a superblock the jobs
     /// of all planes rest no more.
     pub(super) fn press(&mut self, plane: PlaneId, lent: &mut Lent<'_>) {
@@ -107,5 +99,15 @@ impl PageFtl {
             Some(gate) => lent.todo.push(Todo::Open(gate)),
             None => lent.go_on(eraser),
         }
+    }
+}
+
+impl Lent<'_> {
+    /// The job of a plane is given up as it is.
+    pub(super) fn note_given_up(&mut self, plane: PlaneId, job: &Job) {
+        assert!(job.rests(), "garbage collection is under way");
+        self.base.idle.background_over(plane);
+        let valid = self.base.map.count_valid(job.victim);
+        self.note(Deed::GivenUp(valid, job.levels));
     }
 }

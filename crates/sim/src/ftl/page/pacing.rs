@@ -130,7 +130,7 @@ impl Pacing {
 /// `valid` copies. A victim without anything to gain, which wear levelling takes, is copied unit by
 /// unit.
 pub(super) fn ratio(valid: u64, gain: u64) -> u64 {
-    if gain == 0 { ONE } else { valid * ONE / gain }
+    (valid * ONE).checked_div(gain).unwrap_or(ONE)
 }
 
 #[cfg(test)]

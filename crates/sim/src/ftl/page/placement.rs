@@ -48,7 +48,7 @@ impl Placement for PageFtl {
             self.start_job(plane, charge, Trigger::Needed, lent);
         }
         if !self.is_busy(plane) {
-            return Room::None;
+            return self.overdraw(plane, lent.base);
         }
         let eraser = self.press_job(plane, lent);
         self.plane_mut(plane).programs_wait = true;
@@ -72,10 +72,7 @@ impl Placement for PageFtl {
             lent.base.map.commit(owner, to);
         }
         // Copies of a superblock may go to another plane than that of their job.
-        let plane = if self.united.is_some() { lent.base.geometry.plane_of(from) } else { plane };
-        if self.job(plane).away {
-            self.end_away(set);
-        }
+        let plane = if self.united.is_some() { self.source_plane(set, from, lent) } else { plane };
         let job = self.job_mut(plane);
         job.copies -= 1;
         let folds = job.folds;
@@ -188,7 +185,7 @@ impl Placement for PageFtl {
             }
             self.plane_mut(plane).job = None;
             lent.base.map.blocks.set_aside(job.victim);
-            self.note_given_up(plane, &job, lent);
+            lent.note_given_up(plane, &job);
         }
         goes_on
     }
@@ -220,6 +217,7 @@ impl Placement for PageFtl {
         if frontier != Frontier::Slc
             && base.free_blocks(plane) <= base.held_in_reserve(stage, frontier)
             && !self.may_fill_open_block(base, plane, stage, frontier)
+            && !std::mem::take(&mut self.plane_mut(plane).overdraws)
         {
             return Binding::Full;
         }

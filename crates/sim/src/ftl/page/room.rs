@@ -4,7 +4,7 @@
 use super::PageFtl;
 use crate::config::GcStart;
 use crate::ftl::base::Base;
-use crate::ftl::lent::Wrote;
+use crate::ftl::lent::{Room, Wrote};
 use crate::ftl::placement::Placement;
 use crate::handle::SetId;
 use crate::parts::blocks::Frontier;
@@ -62,6 +62,16 @@ impl PageFtl {
         self.plane_mut(plane).writes -= 1;
         self.plane_mut(other).writes += 1;
         Some(other)
+    }
+
+    /// A program has found no room, and no block gains. Where jobs begin when a program needs them,
+    /// the reserve says when that is: the program opens a block of it, if there is one.
+    pub(super) fn overdraw(&mut self, plane: PlaneId, base: &Base) -> Room {
+        if base.gc.start == GcStart::Early || base.free_blocks(plane) == 0 {
+            return Room::None;
+        }
+        self.plane_mut(plane).overdraws = true;
+        Room::Elsewhere(plane)
     }
 
     /// Whether a program may fill the open block of its frontier when no new block may be opened.

@@ -19,7 +19,7 @@ use crate::handle::SetId;
 use crate::observe::{OwnCause, Trigger};
 use crate::sets::{Mode, OwnWork, Sets, Stage, Wait};
 use flashyard_core::graph::EdgeKind;
-use flashyard_core::units::PlaneId;
+use flashyard_core::units::{PlaneId, Ppn};
 
 /// The plane whose figures are those of all of them.
 const FIRST: PlaneId = PlaneId::new(0);
@@ -154,7 +154,7 @@ impl PageFtl {
         for plane in lent.base.planes() {
             if let Some(job) = self.plane_mut(plane).job.take() {
                 victim = Some(job.victim);
-                self.note_given_up(plane, &job, lent);
+                lent.note_given_up(plane, &job);
             }
         }
         if let Some(block) = victim {
@@ -164,12 +164,16 @@ impl PageFtl {
         self.united_mut().under_way = 0;
     }
 
-    /// A copy is over, which may have left its die.
-    pub(super) fn end_away(&mut self, copy: SetId) {
-        let away = &mut self.united_mut().away;
-        if let Some(at) = away.iter().position(|sent| sent.copy == copy) {
-            away.swap_remove(at);
+    /// The plane of the job of a copy out of this unit, which is over. It may have left its die.
+    pub(super) fn source_plane(&mut self, copy: SetId, from: Ppn, lent: &Lent<'_>) -> PlaneId {
+        let plane = lent.base.geometry.plane_of(from);
+        if self.job(plane).away {
+            let away = &mut self.united_mut().away;
+            if let Some(at) = away.iter().position(|sent| sent.copy == copy) {
+                away.swap_remove(at);
+            }
         }
+        plane
     }
 
     /// Whether a die has a command of a copy that leaves its die, or comes from another one, for a
