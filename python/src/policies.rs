@@ -73,17 +73,27 @@ fn call<T>(answer: impl FnOnce(Python<'_>) -> PyResult<T>) -> T {
     })
 }
 
+/// What becomes of a Ctrl-C that comes while a policy is asked.
+enum Interrupt {
+    /// It ends the run.
+    Ends,
+    /// It is kept: a session is at work on this thread.
+    Kept(Option<PyErr>),
+}
+
 thread_local! {
-    /// Of a session on this thread: the Ctrl-C that came while a policy was asked.
-    static HELD: RefCell<Option<Option<PyErr>>> = const { RefCell::new(None) };
+    static INTERRUPT: RefCell<Interrupt> = const { RefCell::new(Interrupt::Ends) };
 }
 
 /// Does work in which policies may be asked. A Ctrl-C that comes to one is kept until the work is
 /// over, and the policy is asked again: its answer depends on nothing but the question.
 pub(crate) fn holding<T>(work: impl FnOnce() -> T) -> (T, Option<PyErr>) {
-    HELD.set(Some(None));
+    INTERRUPT.set(Interrupt::Kept(None));
     let found = work();
-    (found, HELD.take().flatten())
+    let Interrupt::Kept(interrupt) = INTERRUPT.replace(Interrupt::Ends) else {
+        return (found, None);
+    };
+    (found, interrupt)
 }
 
 /// Asks a policy. A second Ctrl-C in one piece of work ends it.
@@ -99,8 +109,8 @@ fn ask<'py>(
             Err(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => error,
             answer => return answer,
         };
-        let held = HELD.with_borrow_mut(|held| match held {
-            Some(free @ None) => {
+        let held = INTERRUPT.with_borrow_mut(|interrupt| match interrupt {
+            Interrupt::Kept(free @ None) => {
                 *free = Some(error.clone_ref(py));
                 true
             }

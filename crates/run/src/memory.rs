@@ -171,8 +171,8 @@ fn fits(footprint: &Footprint, free: Free) -> Result<(), String> {
         Some(refusal(parts, bytes, &format!("there are {} {}", show(limit.bytes), limit.of)))
     };
     let own = Part { what: "program", bytes: PROGRAM, at_once: true, remedy: "" };
-    let all: Vec<_> = footprint.parts.iter().cloned().chain([own]).collect();
-    let first = all.iter().filter(|part| part.at_once).cloned().collect();
+    let all: Vec<_> = footprint.parts.iter().copied().chain([own]).collect();
+    let first = all.iter().filter(|part| part.at_once).copied().collect();
     let bytes = footprint.bytes().saturating_add(PROGRAM);
     let at_start = footprint.bytes_at_start().saturating_add(PROGRAM);
     let insist = || format!(", or insist with --memory {}", at_start.div_ceil(MIB));

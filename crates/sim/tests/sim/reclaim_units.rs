@@ -332,14 +332,13 @@ fn with_superblocks(mut keys: DeviceKeys, random: &mut Random) -> DeviceKeys {
     keys.ftl.allocation = Allocation::Dynamic;
     keys.map.store = MapStore::Resident;
     keys.gc.pacing = random.pick(&[GcPacing::None, GcPacing::Spare, GcPacing::Tokens]);
+    keys.gc.soft_zone_blocks = 0;
     if keys.gc.pacing != GcPacing::None {
         keys.gc.start = GcStart::Early;
         keys.gc.preemptible = true;
         keys.gc.soft_zone_blocks = random.pick(&[0, 0, 3]);
         keys.gc.copies_per_program = random.pick(&[1, 4, 9]);
         keys.gc.reads_before_copy = random.pick(&[0, 1, 5]);
-    } else {
-        keys.gc.soft_zone_blocks = 0;
     }
     keys.gc.copyback = false;
     keys.slc = DeviceKeys::default().slc;
