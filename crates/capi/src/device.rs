@@ -166,9 +166,6 @@ fn request(asked: &FyHostRequest) -> Result<Request, Failure> {
             "offset {offset}, {bytes} bytes: both are whole sectors of 512 bytes"
         )));
     }
-    if *bytes == 0 && op != RequestOp::Flush {
-        return Err(wrong("it has no bytes; only a flush has none".to_string()));
-    }
     let sectors = u32::try_from(bytes / SECTOR)
         .map_err(|_| wrong(format!("{bytes} bytes: a request has less than 2 TiB")))?;
     let flags = u8::try_from(asked.flags).ok().and_then(Flags::from_bits);
@@ -176,11 +173,16 @@ fn request(asked: &FyHostRequest) -> Result<Request, Failure> {
         wrong(format!("flags {}, reserved {}: unknown", asked.flags, asked.reserved))
     })?;
     let placement = Some(asked.placement).filter(|placement| *placement != FY_NO_PLACEMENT);
-    Ok(Request::new(op, asked.offset / SECTOR, sectors)
+    let request = Request::new(op, asked.offset / SECTOR, sectors)
         .at(Time::from_ns(asked.at_ns))
         .of_stream(asked.stream)
         .placed(placement)
-        .with(flags))
+        .with(flags);
+    if sectors == 0 && op != RequestOp::Flush && request.zone_action().is_none() {
+        let text = "it has no bytes; only a flush and an action on a zone have none";
+        return Err(wrong(text.to_string()));
+    }
+    Ok(request)
 }
 
 /// Does something with a device; a failure is noted in it.

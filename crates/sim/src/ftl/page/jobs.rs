@@ -162,11 +162,11 @@ impl PageFtl {
     /// the last one its map pages are rewritten. With pacing one program unit follows the other, as
     /// long as the plane wants copies.
     pub(super) fn copy_more(&mut self, plane: PlaneId, lent: &mut Lent<'_>) {
-        if self.united.is_some() {
-            return self.copy_united(plane, lent);
-        }
         if !self.wants_copies(plane, lent) {
             return;
+        }
+        if self.united.is_some() {
+            return self.copy_united(plane, lent);
         }
         loop {
             match self.next_step(lent.base, plane) {

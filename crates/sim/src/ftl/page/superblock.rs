@@ -98,7 +98,7 @@ impl PageFtl {
     /// Copies the next program unit of valid units of a plane's block, when the last one is over;
     /// behind all of them its erase begins.
     pub(super) fn copy_united(&mut self, plane: PlaneId, lent: &mut Lent<'_>) {
-        if self.job(plane).copies > 0 || !self.wants_copies(plane, lent) {
+        if self.job(plane).copies > 0 {
             return;
         }
         let mut batch = std::mem::take(&mut self.united_mut().batch);
