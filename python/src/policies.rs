@@ -86,11 +86,11 @@ thread_local! {
 }
 
 /// Does work in which policies may be asked. A Ctrl-C that comes to one is kept until the work is
-/// over, and the policy is asked again: its answer depends on nothing but the question.
+/// over, and the policy is asked again: its answer must depend on nothing but the question.
 pub(crate) fn holding<T>(work: impl FnOnce() -> T) -> (T, Option<PyErr>) {
-    INTERRUPT.set(Interrupt::Kept(None));
+    let outer = INTERRUPT.replace(Interrupt::Kept(None));
     let found = work();
-    let Interrupt::Kept(interrupt) = INTERRUPT.replace(Interrupt::Ends) else {
+    let Interrupt::Kept(interrupt) = INTERRUPT.replace(outer) else {
         return (found, None);
     };
     (found, interrupt)

@@ -173,7 +173,10 @@ impl Session {
             *locked(&self.going) = Some(std::thread::current().id());
             let (found, interrupt) = holding(|| of_session(&mut session, work));
             *locked(&self.going) = None;
-            interrupt.map_or(found, Err)
+            match (found, interrupt) {
+                (Ok(_), Some(interrupt)) => Err(interrupt),
+                (found, _) => found,
+            }
         })
     }
 

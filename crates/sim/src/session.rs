@@ -360,9 +360,8 @@ impl Session {
     }
 
     /// A time before which no request is over: now where completions wait to be taken; none where
-    /// nothing is pending. Whoever owns the
-    /// clock needs no more than one wake-up there, and sets it anew after each submission and
-    /// advance.
+    /// nothing is pending. Whoever owns the clock needs no more than one wake-up there, and sets it
+    /// anew after each submission and advance.
     pub fn next_event(&mut self) -> Option<Time> {
         if self.half || self.has_completions() {
             return Some(self.now);

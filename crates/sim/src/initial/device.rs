@@ -55,8 +55,9 @@ pub fn check(settings: &Settings) -> Result<(), Refusal> {
                 pool.block_units,
             ));
         }
-        if Recipe::needs_miniature(&pool, pools.cleaning, writes) {
-            let fits = miniature::check(&pool.dense());
+        let dense = pool.dense();
+        if Recipe::needs_miniature(&dense, pools.cleaning, writes) {
+            let fits = miniature::check(&dense);
             fits.or_else(|Refusal(why)| refuse(why))?;
         }
     }

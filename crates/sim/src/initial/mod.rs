@@ -32,7 +32,8 @@ pub struct Pool {
     pub program_units: u32,
     /// Programs that the copies of a victim may leave in part empty: one for each plane of it.
     pub partial_programs: u32,
-    /// Units that a victim gains at least: its copies take a program less than its erase frees.
+    /// Invalid units that a victim has at least: its copies take a program less than its erase
+    /// frees. In a [dense](Self::dense) pool, without those that its copies leave empty.
     pub gain: u32,
     /// Logical units of each of two classes; one of them may be empty.
     pub units: [u32; 2],

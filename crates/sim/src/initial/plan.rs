@@ -172,8 +172,9 @@ impl Recipe {
         })
     }
 
-    /// Whether no formula is known for this way of cleaning and writing, or too many blocks gain
-    /// nothing, which the formula knows of uniform writes to blocks that gain unit by unit alone.
+    /// Whether no formula is known for this way of cleaning and writing a [dense](Pool::dense)
+    /// pool, or too many blocks gain nothing, which the formula knows of uniform writes to blocks
+    /// that gain unit by unit alone.
     pub fn needs_miniature(pool: &Pool, cleaning: Cleaning, writes: [f64; 2]) -> bool {
         let is_uniform = pool.is_uniform(writes);
         match cleaning {
@@ -193,7 +194,6 @@ impl Recipe {
 
     /// The share of blocks without gain among those that a rule comes by.
     fn passes_over(pool: &Pool, cleaning: Cleaning, writes: [f64; 2]) -> f64 {
-        let pool = &pool.dense();
         let classes = pool.classes(writes);
         let state = match cleaning {
             Cleaning::Fifo => analytic::fifo_by_age(pool.places_in_use(), classes),

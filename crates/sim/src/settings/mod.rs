@@ -547,7 +547,7 @@ fn check_spare(
     let (data, maps) = units_of_plane(geometry, exported, map_pages);
     // A block is worth collecting only while it lacks a whole program unit.
     let dense = block - u64::from(geometry.program_units()) + 1;
-    let valid_blocks = (data + maps) / dense;
+    let mut valid_blocks = (data + maps) / dense;
     // The space of a rewritten map page is free only after the erase of its old block. So there
     // must be room for one more copy of all map pages, each in a program of its own, unless the
     // reserve is used for that.
@@ -568,6 +568,9 @@ fn check_spare(
     let reserve = if overdraws { keys.gc.reserve_blocks.min(1) } else { keys.gc.reserve_blocks };
     let holds = !frontiers.maps && frontiers.count() == 2 && keys.ftl.generations == 1;
     let held = u64::from(overdraws && holds && geometry.program_units() == 1);
+    if held == 1 {
+        valid_blocks = (data + maps).div_ceil(block);
+    }
     let open = u64::from(frontiers.count()) + shared - filled - aside - held;
     let spare = rewrite + open + reserve + 1;
     // With dynamic allocation, a plane that is already full may still get the writes under way: one

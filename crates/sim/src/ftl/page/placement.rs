@@ -150,7 +150,8 @@ impl Placement for PageFtl {
         if !self.is_busy(plane) {
             self.start_job(plane, None, Trigger::Idle, lent);
         }
-        let works = self.is_busy(plane);
+        // A plane whose block of a superblock is erased already waits for the others.
+        let works = self.is_busy(plane) || self.unites_now();
         if works {
             self.press(plane, lent);
         }
@@ -228,7 +229,12 @@ impl Placement for PageFtl {
             let of_all = if self.united.is_some() { PlaneId::new(0) } else { plane };
             self.plane_mut(of_all).rounds_without_room = 0;
         }
-        if opened { Binding::NewBlock(ppn) } else { Binding::Page(ppn) }
+        if opened {
+            self.plane_mut(plane).overdraws = false;
+            Binding::NewBlock(ppn)
+        } else {
+            Binding::Page(ppn)
+        }
     }
 
     #[inline]
@@ -256,6 +262,7 @@ impl Placement for PageFtl {
 
     fn begin_phase(&mut self, base: &mut Base) {
         base.begin_phase();
+        self.planes.iter_mut().for_each(|plane| plane.overdraws = false);
         if let Some(pacing) = &mut self.pacing {
             pacing.begin_phase();
         }
