@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn what_is_used_at_the_start_has_to_be_free_and_all_of_it_allocatable() {
-        let parts = "(500.0 MiB map, 300.0 MiB buffer, 10.0 MiB checker)";
+        let parts = "(500.0 MiB map, 300.0 MiB buffer, 16.0 MiB program)";
         let remedies = "lower geometry.blocks_per_plane; or lower buffer.bytes";
         // The map grows as it is written.
         let at_start = "it needs 326.0 MiB of memory (300.0 MiB buffer, 16.0 MiB program, 10.0 MiB \
