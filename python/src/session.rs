@@ -166,12 +166,21 @@ impl Session {
         py: Python<'_>,
         work: impl FnOnce(&mut Simulated) -> PyResult<T> + Send,
     ) -> PyResult<T> {
+        self.apart(py, |slot| of_session(slot, work))
+    }
+
+    /// The same for work that takes the session out of its place, and puts one there.
+    fn apart<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Option<Simulated>) -> PyResult<T> + Send,
+    ) -> PyResult<T> {
         // Whoever asks from inside of the work is told, and does not wait for its own end.
         drop(self.taken(py)?);
         py.detach(|| {
-            let mut session = locked(&self.simulated);
+            let mut slot = locked(&self.simulated);
             *locked(&self.going) = Some(std::thread::current().id());
-            let (found, interrupt) = holding(|| of_session(&mut session, work));
+            let (found, interrupt) = holding(|| work(&mut slot));
             *locked(&self.going) = None;
             match (found, interrupt) {
                 (Ok(_), Some(interrupt)) => Err(interrupt),
@@ -441,16 +450,13 @@ impl Session {
         if !able {
             return Err(failed(SimError::NoCut.to_string()));
         }
-        drop(self.taken(py)?);
-        let cut = py.detach(|| {
-            // Other threads wait until the device is there again.
-            let mut slot = locked(&self.simulated);
+        let cut = self.apart(py, |slot| {
             let session = slot.take().ok_or_else(|| failed("the session has ended"))?;
             let cut = catch_unwind(AssertUnwindSafe(|| session.cut(seed)));
             let (drive, cut) = cut.map_err(panicked)?.map_err(|error| failed(error.to_string()))?;
             *slot = Some(Simulated::new(drive));
             locked(&self.kept).clear();
-            PyResult::Ok(cut)
+            Ok(cut)
         })?;
         let all = PyDict::new(py);
         all.set_item("at_ns", cut.at.as_ns())?;

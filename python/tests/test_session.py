@@ -148,11 +148,16 @@ def _interrupt_after(seconds: float) -> threading.Timer:
     return timer
 
 
+def _submit(session: fy.Session, count: int, op: str, offset: int) -> None:
+    """So many requests of 4 KiB for one place, 90 us apart."""
+    times = array("Q", range(0, 90_000 * count, 90_000))
+    session.submit_all({"at_ns": times, "offset": [offset] * count}, op=op, nbytes=4096)
+
+
 def _busy() -> tuple[fy.Session, int]:
     """A session with reads that take it most of a second, and how many."""
     session, count = fy.Session("embedded-2x2"), 1_000_000
-    columns = {"at_ns": array("Q", range(0, 90_000 * count, 90_000)), "offset": [0] * count}
-    session.submit_all(columns, op="read", nbytes=4096)
+    _submit(session, count, "read", 0)
     return session, count
 
 
@@ -182,8 +187,7 @@ class _InOrder(fy.CommandPolicy):
 
 def test_an_interrupt_of_a_policy_ends_the_call_and_not_the_session() -> None:
     session, count = fy.Session(fy.device("embedded-2x2", command_policy=_InOrder())), 200_000
-    columns = {"at_ns": array("Q", range(0, 90_000 * count, 90_000)), "offset": [0] * count}
-    session.submit_all(columns, op="read", nbytes=4096)
+    _submit(session, count, "read", 0)
     _interrupt_after(0.15)
     with pytest.raises(KeyboardInterrupt):
         session.advance()
@@ -193,8 +197,7 @@ def test_an_interrupt_of_a_policy_ends_the_call_and_not_the_session() -> None:
 
 def test_an_interrupt_keeps_how_requests_to_zones_ended() -> None:
     session, count = fy.Session("zn540-zns"), 100_000
-    columns = {"at_ns": array("Q", range(0, 90_000 * count, 90_000)), "offset": [4096] * count}
-    session.submit_all(columns, op="write", nbytes=4096)
+    _submit(session, count, "write", 4096)
     _interrupt_after(0.1)
     with pytest.raises(KeyboardInterrupt):
         session.advance_table()

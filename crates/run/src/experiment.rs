@@ -213,7 +213,7 @@ impl StreamPlan {
             _ if self.is_standard_input() => {
                 return Err("standard input can be read only once; save it to a file".to_string());
             }
-            Origin::Pattern if self.writes_nothing() => {
+            _ if self.writes_nothing() => {
                 return Err("the workload writes nothing, and has nothing to settle".to_string());
             }
             _ => {}

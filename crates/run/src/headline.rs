@@ -352,7 +352,7 @@ const OF_VERDICT: [Other; 10] = [
         "flag",
         "1 where the offered load is above 1, and no request waits for answers",
         Less,
-        |r| r.verdict.offered_load.and_then(|load| flag(load > 1.0 && r.verdict.own_times)),
+        |r| r.verdict.offered_load.and_then(|_| flag(r.verdict.is_overloaded())),
     ),
     ("queue_grew", "flag", "1 where latencies depend on the length of the run", Less, |r| {
         flag(r.verdict.queue_grew)

@@ -208,7 +208,7 @@ fn facts(inputs: &Plan, report: &Report) -> Vec<Fact> {
     let (load, load_cell) = load(inputs, report);
     let (queue, queue_cell) = if verdict.queue_grew {
         ("the queue grew: latencies depend on the length of the run", "grew")
-    } else if is_overloaded(report) {
+    } else if verdict.is_overloaded() {
         // It grows as long as requests come, whether that shows in this run or not.
         ("", "overloaded")
     } else {
@@ -346,11 +346,6 @@ fn unmapped(report: &Report) -> String {
         "{} page reads were of never-written pages and cost {cost} each",
         count(verdict.unmapped_reads)
     )
-}
-
-/// Whether requests come at their own times and need more of the device than it has.
-fn is_overloaded(report: &Report) -> bool {
-    report.verdict.own_times && report.verdict.offered_load.is_some_and(|load| load > 1.0)
 }
 
 /// Fewer victims than these are a sample too small for figures that depend on collection. Assumed:
@@ -493,7 +488,7 @@ fn found(inputs: &Plan, report: &Report) -> Vec<Warning> {
     let mut warn = |headings: &'static [&'static str], what: &str, how_much: String| {
         found.push(Warning { headings, what: what.to_string(), how_much });
     };
-    if let Some(load) = verdict.offered_load.filter(|_| is_overloaded(report)) {
+    if let Some(load) = verdict.offered_load.filter(|_| verdict.is_overloaded()) {
         let is_disk = inputs.sections.device.is_disk();
         let who = if is_disk { "the arm" } else { "the dies" };
         let of = format!("{:.0} % of that", load * 100.0);

@@ -111,7 +111,7 @@ impl Explanation {
             self.stream.as_ref().is_none_or(|name| *name == stream.name)
                 && rate_limit_mb_per_s + rate_limit_iops > 0
         });
-        Words(&self.settings, is_limited)
+        Words { settings: &self.settings, is_limited }
     }
 
     /// The first finding as a sentence, behind what was asked for.

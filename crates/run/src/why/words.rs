@@ -9,9 +9,13 @@ use flashyard_sim::config::Settings;
 use flashyard_sim::metrics::parts::Part;
 use flashyard_sim::observe::{FlushTrigger, Trigger};
 
-/// The words for one device; and whether a stream that is explained has a limit of its rate.
+/// The words for one device.
 #[derive(Debug)]
-pub struct Words<'a>(pub(super) &'a Settings, pub(super) bool);
+pub struct Words<'a> {
+    pub(super) settings: &'a Settings,
+    /// Whether a stream that is explained has a limit of its rate.
+    pub(super) is_limited: bool,
+}
 
 impl Words<'_> {
     /// What time went to, behind "p99 is 1 ms: 80 % ".
@@ -106,7 +110,7 @@ impl Words<'_> {
             Cause::Request(order) if order == waiter => "of this request".to_string(),
             Cause::Request(order) => format!("of request {order}"),
             Cause::Job(job) => {
-                let blocks = self.0.geometry.blocks_per_plane;
+                let blocks = self.settings.geometry.blocks_per_plane;
                 let start = match job.trigger {
                     Trigger::FewBlocks => format!("free blocks fell to {}", job.free_blocks),
                     Trigger::Needed => format!("a write needed one of {} blocks", job.free_blocks),
@@ -145,7 +149,7 @@ impl Words<'_> {
 
     /// Why commands were there; the limit of suspensions is told elsewhere.
     fn why(&self, op: Op, purpose: Purpose, reason: Reason) -> String {
-        let gc = &self.0.keys.gc;
+        let gc = &self.settings.keys.gc;
         match reason {
             Reason::Job(Trigger::FewBlocks) => {
                 format!(", which began at {} free blocks or fewer", gc.soft_free_blocks)
@@ -154,8 +158,8 @@ impl Words<'_> {
                 format!(", which began when a write found only {} blocks free", gc.reserve_blocks)
             }
             Reason::Job(Trigger::Pace) => {
-                let block = f64::from(self.0.geometry.units_per_block());
-                let spare = self.0.spare_target() as f64 / block;
+                let block = f64::from(self.settings.geometry.units_per_block());
+                let spare = self.settings.spare_target() as f64 / block;
                 format!(", which is paced to keep {spare} blocks of a plane spare")
             }
             Reason::Job(Trigger::Idle | Trigger::FoldIdle) => {
@@ -176,7 +180,7 @@ impl Words<'_> {
                     FlushTrigger::Asked => "which a request asked for",
                     FlushTrigger::Beside => "which share a program with a write",
                     FlushTrigger::Watermark => {
-                        let high = self.0.keys.buffer.high_percent.ppm() / 10_000;
+                        let high = self.settings.keys.buffer.high_percent.ppm() / 10_000;
                         return format!(", which begin at {high} % dirty lines");
                     }
                     FlushTrigger::Awaited => "which make room in the full buffer",
@@ -210,9 +214,12 @@ impl Words<'_> {
             Via::Set(EdgeKind::ReadAhead) => "for its unit, which was being read ahead",
             Via::Line => "for room in the write buffer",
             Via::Slot => {
-                return format!("for one of the {} slots of the queue", self.0.keys.queue.depth);
+                return format!(
+                    "for one of the {} slots of the queue",
+                    self.settings.keys.queue.depth
+                );
             }
-            Via::Start => match self.0.keys.host.dispatch_width {
+            Via::Start => match self.settings.keys.host.dispatch_width {
                 0 => "in the host queue",
                 most => return format!("in the host queue, {most} requests are started at most"),
             },
@@ -237,25 +244,29 @@ impl Words<'_> {
     fn plain(&self, part: Part) -> String {
         let text = match part {
             Part::Slot => {
-                return format!("for one of the {} slots of the queue", self.0.keys.queue.depth);
+                return format!(
+                    "for one of the {} slots of the queue",
+                    self.settings.keys.queue.depth
+                );
             }
-            Part::HostQueue if self.1 => {
+            Part::HostQueue if self.is_limited => {
                 "in the host queue, behind earlier requests or for the rate limit of its stream"
             }
-            Part::Link if self.0.keys.interface.has_threads() => {
+            Part::Link if self.settings.keys.interface.has_threads() => {
                 "on the link to the host, and with the thread that submits and reaps"
             }
-            Part::Link if !self.0.keys.interface.wake_us.is_zero() => {
+            Part::Link if !self.settings.keys.interface.wake_us.is_zero() => {
                 "on the link to the host, and until the device was awake"
             }
-            Part::Firmware if self.0.keys.firmware.stall_units > 0 => {
+            Part::Firmware if self.settings.keys.firmware.stall_units > 0 => {
                 "in firmware, which may have been in a stall"
             }
-            Part::Flush if !self.0.keys.buffer.release_us.is_zero() => {
+            Part::Flush if !self.settings.keys.buffer.release_us.is_zero() => {
                 "for room in the write buffer, whose lines become usable one after another"
             }
             Part::Bus
-                if self.0.keys.energy.max_active_dies > 0 || self.0.keys.energy.budget_mw > 0 =>
+                if self.settings.keys.energy.max_active_dies > 0
+                    || self.settings.keys.energy.budget_mw > 0 =>
             {
                 "for the channel or for power"
             }

@@ -76,6 +76,13 @@ pub struct Report {
     pub series: Option<SeriesReport>,
 }
 
+impl Verdict {
+    /// Whether requests come at times of their own and need more of the device than it has.
+    pub fn is_overloaded(&self) -> bool {
+        self.own_times && self.offered_load.is_some_and(|load| load > 1.0)
+    }
+}
+
 impl Report {
     /// Takes the time series away, and what comes of it: the report is then that of a run without
     /// `metrics.bin_ms`.

@@ -174,12 +174,18 @@ impl PageFtl {
                     let copy = self.new_copy([plane; 2], &job, (source, owner), lent);
                     lent.go_on(copy);
                 }
-                JobStep::Erase if lent.base.is_paced() && !self.job(plane).folds => {
-                    return self.erase_paced(plane, lent);
-                }
-                JobStep::Erase => return self.rewrite_moved_maps(plane, lent),
+                JobStep::Erase => return self.copies_over(plane, lent),
                 JobStep::Nothing => return,
             }
+        }
+    }
+
+    /// The last copy of a plane's job is over: its map pages, and with pacing its erase.
+    pub(super) fn copies_over(&mut self, plane: PlaneId, lent: &mut Lent<'_>) {
+        if lent.base.is_paced() && !self.job(plane).folds {
+            self.erase_paced(plane, lent);
+        } else {
+            self.rewrite_moved_maps(plane, lent);
         }
     }
 

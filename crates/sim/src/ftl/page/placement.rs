@@ -287,7 +287,7 @@ impl Placement for PageFtl {
 
     fn is_held(&self, plane: PlaneId, sets: &Sets) -> bool {
         let Some(pacing) = self.pacing.as_deref() else { return false };
-        if self.united.is_some() && self.holds_for_away(plane, pacing, sets) {
+        if self.holds_for_away(plane, pacing, sets) {
             return true;
         }
         let Some(job) = &self.planes[plane.index()].job else { return false };

@@ -111,18 +111,10 @@ impl PageFtl {
             batch.push(self.new_copy([plane, to], &job, (source, owner), lent));
         }
         if lent.base.is_paced() {
-            let dies = [plane, to].map(|plane| lent.base.geometry.die_of_plane(plane));
-            let away = dies[0] != dies[1];
-            self.job_mut(plane).away = away;
-            if away {
-                let sent = batch.iter().map(|&copy| Away { copy, from: plane, to });
-                self.united_mut().away.extend(sent);
-            }
+            self.send_away(&batch, plane, to, lent.base);
         }
-        if batch.is_empty() && lent.base.is_paced() {
-            self.erase_paced(plane, lent);
-        } else if batch.is_empty() {
-            self.rewrite_moved_maps(plane, lent);
+        if batch.is_empty() {
+            self.copies_over(plane, lent);
         } else if batch.len() > 1 {
             let stages = [(Stage::Barrier, plane)];
             let gate = lent.own_set(None, OwnCause::Job, OwnWork::Gate, &stages);
@@ -162,6 +154,17 @@ impl PageFtl {
             blocks.set_aside(blocks.home(block));
         }
         self.united_mut().under_way = 0;
+    }
+
+    /// With pacing, these copies from one plane to another begin, or none. Those that leave their
+    /// die are noted.
+    fn send_away(&mut self, copies: &[SetId], from: PlaneId, to: PlaneId, base: &Base) {
+        let away = base.geometry.die_of_plane(from) != base.geometry.die_of_plane(to);
+        self.job_mut(from).away = away;
+        if away {
+            let sent = copies.iter().map(|&copy| Away { copy, from, to });
+            self.united_mut().away.extend(sent);
+        }
     }
 
     /// The plane of the job of a copy out of this unit, which is over. It may have left its die.
