@@ -52,7 +52,7 @@ pub(crate) struct BoardArgs {
     pub(crate) device: String,
     /// Only runs devices with names on the measurements of this directory, and fits nothing. A
     /// drive that no device is named after is compared with all of them.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["device", "key", "evaluations"])]
     pub(crate) against: Option<PathBuf>,
     /// The preset or device file to run on the cells, in place of the devices with names.
     #[arg(long, value_name = "DEVICE")]
@@ -71,13 +71,14 @@ pub(crate) struct SearchArgs {
     /// declared keys of docs/FITTING.md that the cells tell something about.
     #[arg(long, value_name = "KEY=LOW..HIGH")]
     pub(crate) key: Vec<String>,
-    /// Sets a key of the device for all runs; repeatable.
+    /// Sets a key of the device for all runs, which is not fitted then; repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Requests of the run of a cell: 20,000; with `board` 40,000, and 8,000 in its fits.
     #[arg(long, value_name = "N")]
     pub(crate) requests: Option<u64>,
-    /// How often all cells are run for a search: 1,200, and 200 in each fit of `board`.
+    /// How often all cells are run for a search: 1,200, and 200 in each fit of `board`. Before it
+    /// runs find out which keys the cells tell, up to six a key; behind it come a quarter as many.
     #[arg(long, value_name = "N")]
     pub(crate) evaluations: Option<usize>,
     /// Seed of the requests of all runs.

@@ -62,7 +62,8 @@ fn one(args: &FitArgs, own: &OwnParts) -> Result<()> {
             args.drive.as_ref().map_or(whence.clone(), |drive| format!("{whence}, {drive}"));
         let (set, settings) = (&args.search.set, &fitted.settings);
         let bands = bands(&fitted, &known);
-        let text = device_file::text(&args.device, set, settings, &bands, &whence)?;
+        let of_one_core = fitted.keys.of_one_core();
+        let text = device_file::text(&args.device, set, settings, &of_one_core, &bands, &whence)?;
         WholeFile::of(path, &text)?.finish()?;
         remark(&format!("{}: written", path.display()));
     }
@@ -76,7 +77,7 @@ fn bands(fitted: &Fitted, known: &Known) -> Vec<device_file::Band> {
         .filter_map(|((parameter, &value), band)| band.map(|likely| (parameter, value, likely)));
     let untold = fitted.keys.untold.iter().map(|one| (&one.parameter, one.value, one.likely));
     let band = |(parameter, value, (low, high)): (&Parameter, u64, (u64, u64))| {
-        let likely = [parameter.show(low), parameter.show(high)];
+        let likely = parameter.between(low, high);
         (parameter.key.clone(), parameter.show(value), likely)
     };
     hardly.chain(untold).map(band).collect()

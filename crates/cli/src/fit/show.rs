@@ -19,8 +19,8 @@ pub(super) fn error(measured: f64, modelled: f64) -> f64 {
 
 /// The median of the sizes of the errors of one kind of figure, if there are any.
 pub(super) fn median_error(cells: &[Cell], figures: &[Vec<f64>], what: What) -> Option<f64> {
-    let of_kind = pairs(cells, figures).filter(|((figure, _), _)| figure.what == what);
-    let errors = of_kind.map(|((_, measured), modelled)| error(measured, modelled).abs());
+    let of_kind = pairs(cells, figures).filter(|pair| pair.figure.what == what);
+    let errors = of_kind.map(|pair| error(pair.measured, pair.modelled).abs());
     median(errors.filter(|error| error.is_finite()))
 }
 
@@ -82,8 +82,12 @@ fn medians(cells: &[Cell], figures: &[Vec<f64>]) -> String {
         ("write amplification", What::Amplification),
     ];
     let kinds = kinds.map(|(name, what)| (name, median_error(cells, figures, what)));
-    let known = kinds.into_iter().filter(|(_, error)| error.is_some());
-    let parts: Vec<_> = known.map(|(name, error)| format!("{name} {}", percent(error))).collect();
+    let mut known: Vec<_> = kinds.into_iter().filter(|(_, error)| error.is_some()).collect();
+    if known.is_empty() {
+        known.push(("rates", median_error(cells, figures, What::PerSecond)));
+    }
+    let parts: Vec<_> =
+        known.into_iter().map(|(name, error)| format!("{name} {}", percent(error))).collect();
     format!("median error: {}\n", parts.join(", "))
 }
 
@@ -115,23 +119,23 @@ pub(super) fn text(
         };
         // A band in place of a number that the cells hardly tell.
         let value = match known.bands[place] {
-            Some((low, high)) => format!("{} to {}", parameter.show(low), parameter.show(high)),
+            Some((low, high)) => parameter.between(low, high).join(" to "),
             None => parameter.show(fitted.point[place]),
         };
+        let off = if parameter.off.is_some() { ", or 0" } else { "" };
         rows.add_row(vec![
             parameter.key.clone(),
             parameter.show(fitted.keys.starts[0][place]),
             value,
             error,
             unit.to_string(),
-            format!("{} to {}", parameter.show(parameter.low), parameter.show(parameter.high)),
+            parameter.between(parameter.low, parameter.high).join(" to ") + off,
         ]);
     }
     text += &render(&rows);
     for one in &fitted.keys.untold {
-        let [value, low, high] =
-            [one.value, one.likely.0, one.likely.1].map(|value| one.parameter.show(value));
-        let key = &one.parameter.key;
+        let [low, high] = one.parameter.between(one.likely.0, one.likely.1);
+        let (key, value) = (&one.parameter.key, one.parameter.show(one.value));
         text += &format!("No cell tells {key}: it stays {value}; {low} to {high} are likely.\n");
     }
     for names in &known.confused {
@@ -193,21 +197,20 @@ pub(super) fn json(
     let keys = fitted.keys.parameters.iter().enumerate();
     let keys: Vec<Value> = keys
         .map(|(place, parameter)| {
+            let [low, high] = parameter.between(parameter.low, parameter.high);
             json!({
                 "key": parameter.key,
                 "start": parameter.show(fitted.keys.starts[0][place]),
                 "fitted": parameter.show(fitted.point[place]),
-                "low": parameter.show(parameter.low),
-                "high": parameter.show(parameter.high),
+                "low": low,
+                "high": high,
                 "standard_error": known.errors[place].filter(|error| error.is_finite()),
-                "likely": known.bands[place].map(|(low, high)| {
-                    [parameter.show(low), parameter.show(high)]
-                }),
+                "likely": known.bands[place].map(|(low, high)| parameter.between(low, high)),
             })
         })
         .collect();
     let untold = fitted.keys.untold.iter().map(|one| {
-        let likely = [one.likely.0, one.likely.1].map(|value| one.parameter.show(value));
+        let likely = one.parameter.between(one.likely.0, one.likely.1);
         json!({
             "key": one.parameter.key,
             "value": one.parameter.show(one.value),

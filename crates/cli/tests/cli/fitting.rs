@@ -321,4 +321,64 @@ fn wrong_measurements_are_refused() {
     assert!(refused(&["m.csv"]).contains("no such column \"mean\""));
     folder.write("m.csv", "block_bytes,mean_us\n4096,-1\n");
     assert!(refused(&["m.csv"]).contains("m.csv:2"));
+    folder.write("m.csv", "queue_depth,mean_us,mean_us\n1,80,160\n");
+    assert!(refused(&["m.csv"]).contains("two columns are called \"mean_us\""));
+    folder.write("m.csv", "queue_depth,mean_us,read_mean_us\n1,80,160\n");
+    assert!(refused(&["m.csv"]).contains("two of this: read mean"));
+    folder.write("m.csv", "queue_depth,mean_us,write_mean_us\n1,80,160\n");
+    assert!(refused(&["m.csv"]).contains("it has no writes: write mean"));
+    folder.write("m.csv", "pattern,read_percent,write_mean_us\nrandrw,100,160\n");
+    assert!(refused(&["m.csv"]).contains("it has no writes: write mean"));
+    folder.write("m.csv", "pattern,mean_us\nrw,80\n");
+    assert!(refused(&["m.csv"]).contains("pattern: \"rw\" is none of"));
+    folder.write("m.csv", "queue_depth,rate_per_s,mean_us\n4,1000,80\n");
+    assert!(refused(&["m.csv"]).contains("in its place"));
+    folder.write("m.csv", "writes_per_s_asked,write_mean_us\n1000,80\n");
+    assert!(refused(&["m.csv"]).contains("5000 writes a second"));
+    folder.write("m.csv", "queue_depth,mean_us\n1,80\n");
+    let key = "nand.read_us=20..200";
+    assert!(refused(&["m.csv", "--key", key, "--key", key]).contains("named twice"));
+    assert!(refused(&["m.csv", "--key", key, "--set", "nand.read_us=45"]).contains("--set"));
+    assert!(refused(&["m.csv", "--key", "geometry.ways=3..3"]).contains("powers of two"));
+}
+
+/// The firmware of a fit is one core in place of the six of the device: the file has all of its
+/// times, a sixth each, and does what the figures say. With `--key` the cores stay.
+#[test]
+fn a_firmware_of_one_core_is_that_of_the_file() {
+    let folder = Folder::new();
+    let cells = "block_bytes,queue_depth,mean_us\n4096,1,79\n4096,64,190\n";
+    folder.write("m.csv", cells);
+    folder.write("d.toml", "base = \"nvme-tlc\"\n[geometry]\nblocks_per_plane = 84\n");
+    let fit = ["fit", "m.csv", "d.toml", "--json", "--requests", "2000", "--evaluations", "12"];
+    let found = folder.run(&[&fit[..], &["-o", "n.toml"]].concat()).json();
+    let run = ["run", "n.toml", "random-read", "--json", "--seed", "1"];
+    let set = ["state.initial=full", "stream.depth=64", "pattern.requests=2000"];
+    let set: Vec<&str> = set.iter().flat_map(|set| ["--set", set]).collect();
+    let ran = folder.run(&[&run[..], &set].concat()).json();
+    let mean_us = ran["latency_ns"]["read"]["mean"].as_f64().unwrap() / 1e3;
+    let modelled = found["training"]["cells"][1]["figures"][0]["modelled"].as_f64().unwrap();
+    assert!((modelled / mean_us - 1.0).abs() < 1e-9, "{modelled} {mean_us}");
+    let file = text(&folder, "n.toml");
+    for line in ["cores = 1 # formula", "unit_ns = 84 # no cell", "trim_ns = 1667 # formula"] {
+        assert!(file.contains(line), "{line}: {file}");
+    }
+    let key = ["--key", "nand.read_us=20..200", "--key", "firmware.spread_percent=1..50"];
+    folder.run(&[&fit[..], &key, &["-o", "k.toml"]].concat()).json();
+    let file = text(&folder, "k.toml");
+    assert!(!file.contains("cores") && !file.contains("unit_ns"), "{file}");
+}
+
+/// Rates alone are fitted to; keys that choose alone have no slopes; and what a fit makes of a
+/// device that was held against a drive was not.
+#[test]
+fn a_fit_to_rates_by_counts_of_a_named_device() {
+    let folder = Folder::new();
+    folder.write("m.csv", "queue_depth,iops\n1,9000\n64,150000\n");
+    let fit = ["fit", "m.csv", "samsung-980-pro", "--requests", "1000", "--evaluations", "20"];
+    let found = folder.run(&[&fit[..], &["--key", "geometry.ways=1..4", "-o", "n.toml"]].concat());
+    let said = found.text();
+    assert!(said.contains("median error: rates "), "{said}");
+    let file = text(&folder, "n.toml");
+    assert!(!file.contains("held") && file.contains("ways = 1 # fitted"), "{file}");
 }

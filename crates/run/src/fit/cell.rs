@@ -1,6 +1,6 @@
 //! A measured cell, and the figures that a drive and a run have of it.
 
-use crate::device::held::OF_ZONES;
+use crate::device::held::{OF_ZONES, PATTERNS};
 use crate::error::wrong;
 use anyhow::Result;
 use flashyard_sim::report::Report;
@@ -11,6 +11,9 @@ const AXES: [&str; 5] =
 
 /// The column of the zones that a cell uses at once.
 pub(super) const ZONES: &str = "zones";
+
+/// Requests a second of half reads and half writes beside the writes that are asked for.
+pub(super) const PROBE: f64 = 10_000.0;
 
 /// Zones of a cell at most. Each is a stream of requests.
 const MOST_ZONES: u64 = 64;
@@ -82,19 +85,6 @@ impl Figure {
         }
     }
 
-    /// How much a deviation of this figure counts in a fit. The means count most, and the tails the
-    /// less, the fewer requests make them. The rate of a closed loop follows from its mean latency
-    /// (Little's law), so it counts only where no mean was measured.
-    pub const fn weight(self) -> f64 {
-        match self.what {
-            What::Mean | What::Amplification => 1.0,
-            What::P99 => 0.7,
-            What::P50 => 0.5,
-            What::P999 => 0.3,
-            What::PerSecond => 0.0,
-        }
-    }
-
     /// The figure of a run that answered so many reads and writes a second behind its warm-up; none
     /// where the run has no such requests.
     pub fn of(self, report: &Report, per_second: [f64; 2]) -> Option<f64> {
@@ -148,6 +138,63 @@ impl Cell {
             .ok_or_else(|| wrong(&format!("{}: {column}: \"{entry}\" is not a number", self.place)))
     }
 
+    /// Refuses what no run can be compared with.
+    pub(super) fn check(&self) -> Result<()> {
+        let problem = |what: String| Err(wrong(&format!("{}: {what}", self.place)));
+        let pattern = self.pattern();
+        if !PATTERNS.contains(&pattern) {
+            return problem(format!("pattern: \"{pattern}\" is none of {}", PATTERNS.join(", ")));
+        }
+        if self.get("rate_per_s").is_some() && self.get("queue_depth").is_some() {
+            return problem("it has a queue_depth and a rate_per_s, which is in its place".into());
+        }
+        let least = PROBE / 2.0;
+        if self.number("writes_per_s_asked")?.is_some_and(|asked| asked < least) {
+            let what = format!("{least} writes a second are among the 10,000 requests beside");
+            return problem(format!("writes_per_s_asked: {what}"));
+        }
+        let percent = self.number("read_percent")?.unwrap_or(50.0);
+        if !(0.0..=100.0).contains(&percent) {
+            return problem(format!("read_percent: {percent} is not a share from 0 to 100"));
+        }
+        if self.measured.is_empty() {
+            return problem("nothing was measured".into());
+        }
+        for (place, (figure, _)) in self.measured.iter().enumerate() {
+            if !self.has(figure.class) {
+                return problem(format!("it has no {}s: {}", figure.class.word(), figure.name()));
+            }
+            if self.measured[..place].iter().any(|(other, _)| other == figure) {
+                return problem(format!("it has two of this: {}", figure.name()));
+            }
+        }
+        Ok(())
+    }
+
+    /// The pattern; a cell that names none has random requests, of writes where it has a visible
+    /// capacity, since that matters to writes.
+    pub(super) fn pattern(&self) -> &str {
+        let is_overwritten = self.get("visible_gib").is_some();
+        self.get("pattern").unwrap_or(if is_overwritten { "randwrite" } else { "randread" })
+    }
+
+    /// The share of reads of mixed requests, in percent.
+    pub(super) fn read_percent(&self) -> f64 {
+        self.get("read_percent").and_then(|entry| entry.parse().ok()).unwrap_or(50.0)
+    }
+
+    /// Whether it has requests of a class.
+    pub(super) fn has(&self, class: Class) -> bool {
+        let is_read = class == Class::Read;
+        self.get("writes_per_s_asked").is_some()
+            || match self.pattern() {
+                "randread" | "read" => is_read,
+                "randrw" if is_read => self.read_percent() > 0.0,
+                "randrw" => self.read_percent() < 100.0,
+                _ => !is_read,
+            }
+    }
+
     /// Bytes of a request: 4 KiB where no column says it.
     pub(super) fn bytes(&self) -> Result<f64> {
         Ok(self.number("block_bytes")?.unwrap_or(4_096.0))
@@ -177,6 +224,46 @@ impl Cell {
     pub fn value(&self, class: Class, what: What) -> Option<f64> {
         let wanted = Figure { class, what };
         self.measured.iter().find(|(figure, _)| *figure == wanted).map(|(_, value)| *value)
+    }
+
+    /// How much a deviation of a figure counts in a fit. The means count most, and the tails the
+    /// less, the fewer requests make them. A rate that was asked for says nothing of the drive, and
+    /// that of a closed loop follows from the mean latency (Little's law), so a rate counts, as a
+    /// mean does, where a loop of a known depth has no mean.
+    pub fn weight(&self, figure: Figure) -> f64 {
+        match figure.what {
+            What::Mean | What::Amplification => 1.0,
+            What::P99 => 0.7,
+            What::P50 => 0.5,
+            What::P999 => 0.3,
+            What::PerSecond if self.value(figure.class, What::Mean).is_some() => 0.0,
+            What::PerSecond => f64::from(u8::from(self.is_loop())),
+        }
+    }
+
+    /// The weights of its figures, in the order in which they were measured.
+    pub(super) fn weights(&self) -> impl Iterator<Item = f64> {
+        self.measured.iter().map(|(figure, _)| self.weight(*figure))
+    }
+
+    /// Whether it is a closed loop of a known depth: one request outstanding where no column says
+    /// anything else.
+    fn is_loop(&self) -> bool {
+        let others = ["rate_per_s", "writes_per_s_asked"];
+        let is_known = self.get("queue_depth").is_some() || self.get("visible_gib").is_none();
+        is_known && others.iter().all(|other| self.get(other).is_none())
+    }
+
+    /// The latency of a request as most of a class have it, us: the median, else the mean, else
+    /// what the rate of a loop with requests of this class alone says of the mean.
+    pub(super) fn latency(&self, class: Class) -> Result<Option<f64>> {
+        if let Some(us) = self.value(class, What::P50).or_else(|| self.value(class, What::Mean)) {
+            return Ok(Some(us));
+        }
+        let is_alone = self.measured.iter().all(|(figure, _)| figure.class == class);
+        let rate = self.value(class, What::PerSecond).filter(|_| self.is_loop() && is_alone);
+        let depth = self.number("queue_depth")?.unwrap_or(1.0) * self.zones()? as f64;
+        Ok(rate.map(|rate| depth * 1e6 / rate))
     }
 
     /// What was measured of this, and what was modelled, of the `figures` of the cell in the order

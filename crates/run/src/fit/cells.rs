@@ -7,7 +7,6 @@ pub use super::cell::{Cell, Class, Figure, What};
 
 use super::cell::ZONES;
 use super::fio;
-use crate::device::held::PATTERNS;
 use crate::error::{read_text, wrong};
 use anyhow::Result;
 use flashyard_sim::config::nearest;
@@ -70,13 +69,19 @@ fn passed_over(path: &str, rows: usize, why: &str) -> Option<String> {
 pub fn read(path: &str) -> Result<Read> {
     let text = read_text(path)?;
     let is_json = Path::new(path).extension().is_some_and(|end| end.eq_ignore_ascii_case("json"));
-    let (cells, passed) =
-        if is_json { (fio::cells(path, &text)?, 0) } else { csv_cells(path, &text)? };
+    let mut notes = Vec::new();
+    let cells = if is_json {
+        fio::cells(path, &text, &mut notes)?
+    } else {
+        let (cells, passed) = csv_cells(path, &text)?;
+        let why =
+            "of several zones at once, reads in order, appends and writes in order can be run";
+        notes.extend(passed_over(path, passed, why));
+        cells
+    };
     if cells.is_empty() {
         return Err(wrong(&format!("{path}: it has no measured cells")));
     }
-    let why = "of several zones at once, reads in order, appends and writes in order can be run";
-    let notes = passed_over(path, passed, why).into_iter().collect();
     let (of_zones, cells) = cells.into_iter().partition(Cell::needs_zones);
     Ok(Read { cells, of_zones, notes })
 }
@@ -126,6 +131,9 @@ fn csv_cells(path: &str, text: &str) -> Result<(Vec<Cell>, usize)> {
     let header = reader.headers().map_err(problem)?.clone();
     let mut columns = Vec::new();
     for name in &header {
+        if header.iter().filter(|other| *other == name).count() > 1 {
+            return Err(wrong(&format!("{path}: two columns are called \"{name}\"")));
+        }
         columns.push(column(name).ok_or_else(|| {
             let measured = MEASURED.iter().map(|(known, _)| *known);
             let known = RAN.iter().copied().chain(measured).chain([DRIVE, ZONES]);
@@ -150,8 +158,7 @@ fn csv_cells(path: &str, text: &str) -> Result<(Vec<Cell>, usize)> {
                 }
             }
         }
-        let pattern = cell.get("pattern").unwrap_or_default();
-        if zones.is_some() && pattern != "read" && !cell.needs_zones() {
+        if zones.is_some() && !cell.is_read_in_order() && !cell.needs_zones() {
             passed += 1;
             continue;
         }
@@ -159,14 +166,12 @@ fn csv_cells(path: &str, text: &str) -> Result<(Vec<Cell>, usize)> {
             cell.ran.push((ZONES.to_string(), zones.to_string()));
             cell.zones()?;
         }
-        let own = own_class(&cell)?;
+        let own = if cell.has(Class::Read) { Class::Read } else { Class::Write };
         let figures = found.into_iter();
         cell.measured = figures
             .map(|(class, what, value)| (Figure { class: class.unwrap_or(own), what }, value))
             .collect();
-        if cell.measured.is_empty() {
-            return Err(wrong(&format!("{}: nothing was measured", cell.place)));
-        }
+        cell.check()?;
         cells.push(cell);
     }
     Ok((cells, passed))
@@ -176,17 +181,4 @@ fn csv_cells(path: &str, text: &str) -> Result<(Vec<Cell>, usize)> {
 fn number(place: &str, entry: &str) -> Result<f64> {
     let number = entry.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
     number.ok_or_else(|| wrong(&format!("{place}: \"{entry}\" is not a number above 0")))
-}
-
-/// Whose figures a column without a class has.
-fn own_class(cell: &Cell) -> Result<Class> {
-    match cell.get("pattern").unwrap_or("randread") {
-        "randread" | "read" | "randrw" | "rw" => Ok(Class::Read),
-        "randwrite" | "write" | "append" | "zonewrite" => Ok(Class::Write),
-        other => Err(wrong(&format!(
-            "{}: pattern: \"{other}\" is none of {}",
-            cell.place,
-            PATTERNS.join(", ")
-        ))),
-    }
 }

@@ -1,6 +1,6 @@
 //! The keys that are fitted unless the user names others, and which cells tell of them.
 
-use super::cells::{Cell, Class, What};
+use super::cells::{Cell, Class, Figure, What};
 use crate::plan::Plan;
 use anyhow::Result;
 use flashyard_core::key::Value;
@@ -156,8 +156,13 @@ pub(super) const COUNTS: [&str; 12] = [
 
 /// Whether the kinds of cells tell of a key. That a figure of theirs depends on it is not said.
 pub(super) fn is_told(told: Told, cells: &[Cell], device: &Plan) -> Result<bool> {
-    let has = |class, what| cells.iter().any(|cell| cell.value(class, what).is_some());
-    let has = |class| has(class, What::Mean) || has(class, What::P50);
+    let of = |figure: Figure| [What::Mean, What::P50, What::PerSecond].contains(&figure.what);
+    let has = |class| {
+        let tells = |cell: &Cell, figure: Figure| {
+            figure.class == class && of(figure) && cell.weight(figure) > 0.0
+        };
+        cells.iter().any(|cell| cell.measured.iter().any(|(figure, _)| tells(cell, *figure)))
+    };
     let in_order = || cells.iter().any(Cell::is_read_in_order);
     let number = |key: &str| stored(device, key).unwrap_or(0);
     Ok(match told {
@@ -211,9 +216,11 @@ pub(super) fn is_told(told: Told, cells: &[Cell], device: &Plan) -> Result<bool>
 /// The sizes of requests of these classes, ascending.
 fn sizes(cells: &[Cell], classes: &[Class]) -> Result<Vec<f64>> {
     let mut sizes = Vec::new();
-    let has = |cell: &&Cell| classes.iter().any(|class| cell.value(*class, What::Mean).is_some());
-    for cell in cells.iter().filter(has) {
-        sizes.extend(cell.number("block_bytes")?);
+    for cell in cells {
+        let of = |what| classes.iter().any(|class| cell.value(*class, what).is_some());
+        if of(What::Mean) || of(What::PerSecond) {
+            sizes.extend(cell.number("block_bytes")?);
+        }
     }
     sizes.sort_by(f64::total_cmp);
     sizes.dedup();

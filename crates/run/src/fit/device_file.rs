@@ -11,12 +11,14 @@ use toml_edit::{DocumentMut, Item, Table, Value};
 /// likely one.
 pub type Band = (String, String, [String; 2]);
 
-/// The text of the file. `whence` says what the keys were fitted to, `bands` of which of them, and
-/// of which other keys, the cells say little or nothing.
+/// The text of the file. `whence` says what the keys were fitted to, `of_one_core` which of them
+/// make the firmware one core, and `bands` of which of them, and of which other keys, the cells say
+/// little or nothing.
 pub fn text(
     device: &str,
     set: &[String],
     fitted: &[Setting],
+    of_one_core: &[Setting],
     bands: &[Band],
     whence: &str,
 ) -> Result<String> {
@@ -34,13 +36,18 @@ pub fn text(
         let path = path.canonicalize().unwrap_or(path);
         document["base"] = toml_edit::value(path.to_string_lossy().into_owned());
     }
+    // It is another device than the one that was held against a drive.
+    document.remove("held");
     let title = document.get("title").and_then(Item::as_str).unwrap_or(device);
     document["title"] = toml_edit::value(format!("{title}, fitted to {whence}"));
     for setting in set {
         let Some((key, value)) = setting.split_once('=') else { continue };
         put(&mut document, key.trim(), value.trim(), "set by the user of the fit");
     }
-    for (key, value) in fitted {
+    for (key, value) in of_one_core {
+        put(&mut document, key, value, "formula: one core in place of those of the device");
+    }
+    for (key, value) in fitted.iter().filter(|setting| !of_one_core.contains(setting)) {
         let band = bands.iter().find(|(known, ..)| known == key);
         let band =
             band.map(|(_, _, [low, high])| format!(", which hardly tells it: {low} to {high}"));
@@ -49,7 +56,8 @@ pub fn text(
     let is_set =
         |key: &str| set.iter().any(|set| set.split('=').next().map(str::trim) == Some(key));
     for (key, value, [low, high]) in bands {
-        if fitted.iter().all(|(known, _)| known != key) && !is_set(key) {
+        let is_told = fitted.iter().any(|one| one.0 == *key && !of_one_core.contains(one));
+        if !is_told && !is_set(key) {
             put(&mut document, key, value, &format!("no cell tells it: {low} to {high}"));
         }
     }
@@ -89,13 +97,23 @@ mod tests {
         let bands = [
             band("firmware.read_ns", "2500", "900", "6900"),
             band("channel.ps_per_byte", "833", "300", "2300"),
+            band("firmware.unit_ns", "84", "12", "600"),
         ];
-        let text = text("nvme-tlc", &set, &fitted, &bands, "reads.csv").unwrap();
+        let setting = |(key, value): (&str, &str)| (key.to_string(), value.to_string());
+        let of_one_core =
+            [("firmware.cores", "1"), ("firmware.unit_ns", "84"), ("firmware.trim_ns", "1667")];
+        let of_one_core = of_one_core.map(setting);
+        let fitted = [&fitted[..], &of_one_core].concat();
+        let text = text("nvme-tlc", &set, &fitted, &of_one_core, &bands, "reads.csv").unwrap();
         assert!(text.contains("\nread_us = 41.5 # fitted to reads.csv\n"), "{text}");
         let hardly = "read_ns = 2500 # fitted to reads.csv, which hardly tells it: 900 to 6900\n";
         assert!(text.contains(hardly), "{text}");
         assert!(text.contains("\nps_per_byte = 833 # no cell tells it: 300 to 2300\n"), "{text}");
         assert!(text.contains("command = \"fifo\" # set by the user of the fit\n"), "{text}");
+        assert!(text.contains("\nunit_ns = 84 # no cell tells it: 12 to 600\n"), "{text}");
+        let one = "trim_ns = 1667 # formula: one core in place of those of the device\n";
+        assert!(text.contains(one), "{text}");
+        assert!(text.contains("\ncores = 1 # formula: one core"), "{text}");
         assert_eq!(["\nread_us", "\nread_ns"].map(|key| text.matches(key).count()), [1, 1]);
     }
 }

@@ -46,10 +46,9 @@ pub struct Known {
 /// Finds out what cells say about the keys.
 pub fn identify(model: &Model, cells: &[Cell], keys: &Keys, at: &Point) -> Result<Known> {
     let Slopes { free, of: slopes, left } = slopes(model, cells, keys, at, Moves::Both)?;
-    let counted = cells.iter().flat_map(|cell| &cell.measured);
-    let counts = counted.map(|(figure, _)| figure.weight() > 0.0).zip(left.iter());
+    let counted = cells.iter().flat_map(Cell::weights).zip(left.iter());
     let sizes: Vec<f64> =
-        counts.filter(|(counts, _)| *counts).map(|(_, left)| left.abs()).collect();
+        counted.filter(|(weight, _)| *weight > 0.0).map(|(_, left)| left.abs()).collect();
     // By the median, as a fit to sizes of deviations has it: one figure that no device of this kind
     // reaches does not make all keys uncertain. Keys take up a part of what the figures tell.
     let freedom = sizes.len().saturating_sub(free.len()).max(1) as f64;
@@ -70,6 +69,9 @@ pub fn identify(model: &Model, cells: &[Cell], keys: &Keys, at: &Point) -> Resul
 /// Errors and combinations, from weighted slopes and the mean square of what is left.
 fn of_slopes(keys: &Keys, free: &[usize], slopes: &DMatrix<f64>, variance: f64) -> Known {
     let mut errors = vec![None; keys.parameters.len()];
+    if free.is_empty() {
+        return Known { errors, bands: Vec::new(), confused: Vec::new() };
+    }
     let eigen = SymmetricEigen::new(slopes.transpose() * slopes);
     let largest = eigen.eigenvalues.iter().copied().fold(0.0, f64::max);
     let is_small = |value: f64| value <= largest * SMALL;

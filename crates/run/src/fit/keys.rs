@@ -28,6 +28,20 @@ const PROGRAM: &str = "nand.program_us";
 /// The key of the blocks of a plane.
 const BLOCKS: &str = "geometry.blocks_per_plane";
 
+/// The key of the cores of the firmware, and times that a request takes one of them for.
+const CORES: &str = "firmware.cores";
+const OF_A_CORE: [&str; 9] = [
+    "firmware.read_ns",
+    "firmware.write_ns",
+    "firmware.trim_ns",
+    "firmware.flush_ns",
+    "firmware.trim_unit_ns",
+    "firmware.unit_ns",
+    "firmware.flash_read_ns",
+    "firmware.read_tail_ns",
+    "firmware.write_tail_ns",
+];
+
 /// Blocks of a plane below which its blocks become shorter. Assumed; with fewer, those that are
 /// open or being collected take a share of the spare space that matters.
 const FEWEST_BLOCKS: u64 = 200;
@@ -63,6 +77,42 @@ pub struct Keys {
     of_word_line: u64,
     /// Stored values of the counts, at first.
     counts: Vec<(&'static str, u64)>,
+    /// The firmware of the fit.
+    firmware: Firmware,
+}
+
+/// The firmware of a fit. Unless the user says otherwise it is one core, whose times are those of
+/// all cores of the device together: their time divided by their number.
+#[derive(Clone, Debug)]
+struct Firmware {
+    /// Cores of the device that are one in the fit.
+    cores: u64,
+    /// Keys of its times, as the fit has them.
+    times: Vec<Setting>,
+    /// Whether runs are told the number of cores.
+    is_set: bool,
+}
+
+impl Firmware {
+    fn new(device: &Plan, stays: bool) -> Self {
+        let cores = stored(device, CORES).unwrap_or(0);
+        // A firmware without cores takes no time.
+        let (cores, is_set) = if stays { (1, cores == 0) } else { (cores.max(1), cores != 1) };
+        let mut firmware = Self { cores, times: Vec::new(), is_set };
+        if cores > 1 {
+            let time =
+                |key: &&str| Some((key.to_string(), firmware.known(device, key)?.to_string()));
+            firmware.times = OF_A_CORE.iter().filter_map(time).collect();
+        }
+        firmware
+    }
+
+    /// What the device has of a key, as the fit counts it.
+    fn known(&self, device: &Plan, key: &str) -> Option<u64> {
+        let value = stored(device, key).filter(|value| *value > 0)?;
+        let cores = if OF_A_CORE.contains(&key) { self.cores } else { 1 };
+        Some(value.div_ceil(cores))
+    }
 }
 
 impl Keys {
@@ -71,6 +121,10 @@ impl Keys {
     pub fn new(model: &Model, cells: &[Cell], named: &[String]) -> Result<Self> {
         let device = model.device(&cells[0])?;
         let count = |key| stored(&device, key).unwrap_or(1);
+        let is_set = |key: &str| {
+            model.set.iter().any(|set| set.split('=').next().map(str::trim) == Some(key))
+        };
+        let firmware = Firmware::new(&device, !named.is_empty() || is_set(CORES));
         let counts: Vec<_> = OF_CAPACITY.iter().map(|&key| (key, count(key))).collect();
         let mut keys = Self {
             parameters: Vec::new(),
@@ -81,10 +135,12 @@ impl Keys {
             pages: count("geometry.pages_per_block"),
             of_word_line: count("nand.bits_per_cell").max(1),
             counts,
+            firmware,
         };
-        for one in DECLARED.iter().filter(|_| named.is_empty()) {
+        let declared = DECLARED.iter().filter(|one| named.is_empty() && !is_set(one.key));
+        for one in declared {
             let mut parameter = parameter(&model.own, one.key, one.low, one.high)?;
-            let value = known(&device, one.key);
+            let value = keys.firmware.known(&device, one.key);
             parameter.off = match one.off {
                 Off::Never => None,
                 Off::Low => Some(parameter.low),
@@ -109,7 +165,15 @@ impl Keys {
             });
             let (key, low, high) = parts
                 .ok_or_else(|| wrong(&format!("--key {text}: write it as nand.read_us=20..200")))?;
-            keys.parameters.push(parameter(&model.own, key.trim(), low.trim(), high.trim())?);
+            let parameter = parameter(&model.own, key.trim(), low.trim(), high.trim())?;
+            if keys.parameters.iter().any(|known| known.key == parameter.key) {
+                return Err(wrong(&format!("--key {}: it is named twice", parameter.key)));
+            }
+            if is_set(&parameter.key) {
+                let what = "--set gives it a value, so it can't be fitted";
+                return Err(wrong(&format!("--key {}: {what}", parameter.key)));
+            }
+            keys.parameters.push(parameter);
         }
         if keys.parameters.is_empty() {
             return Err(wrong("no declared key is told of by these cells; name some with --key"));
@@ -117,7 +181,8 @@ impl Keys {
         for assumed in assumptions() {
             let starts = Starts { cells, device: &device, assumed };
             let of = |parameter: &Parameter| {
-                let known = known(&device, &parameter.key).unwrap_or_else(|| parameter.usual());
+                let known = keys.firmware.known(&device, &parameter.key);
+                let known = known.unwrap_or_else(|| parameter.usual());
                 Ok(parameter.nearest(starts.of(&parameter.key)?.unwrap_or(known)))
             };
             let start: Point = keys.parameters.iter().map(of).collect::<Result<_>>()?;
@@ -143,7 +208,7 @@ impl Keys {
         let firmware = all.iter().any(|parameter| parameter.key.starts_with("firmware."));
         let mut kept = Vec::new();
         for (place, parameter) in all.into_iter().enumerate() {
-            let value = known(device, &parameter.key);
+            let value = self.firmware.known(device, &parameter.key);
             // A single core is not that of the device: its times are fitted all or none.
             let is_kept = told[place]
                 || value.is_none() && parameter.off.is_none()
@@ -211,11 +276,7 @@ impl Keys {
         let mut all: Vec<Setting> = pairs
             .map(|(parameter, &value)| (parameter.key.clone(), parameter.show(value)))
             .collect();
-        // A firmware without cores takes no time.
-        let has = |start: &str| self.parameters.iter().any(|p| p.key.starts_with(start));
-        if has("firmware.") && !has("firmware.cores") {
-            all.push(("firmware.cores".to_string(), "1".to_string()));
-        }
+        all.extend(self.of_one_core());
         let volume = self.volume_of(point);
         if volume != self.volume {
             let blocks = (self.volume * self.blocks / volume).max(1);
@@ -224,7 +285,18 @@ impl Keys {
         all
     }
 
-    /// The same for a device file, whose planes must have room to write: a search for reads runs
+    /// Settings that make the firmware one core, beside the times that are fitted.
+    pub fn of_one_core(&self) -> Vec<Setting> {
+        let is_fitted = |key: &str| self.parameters.iter().any(|one| one.key == key);
+        let has = self.parameters.iter().any(|one| one.key.starts_with("firmware."));
+        if !has || !self.firmware.is_set || is_fitted(CORES) {
+            return Vec::new();
+        }
+        let times = self.firmware.times.iter().filter(|(key, _)| !is_fitted(key)).cloned();
+        [(CORES.to_string(), "1".to_string())].into_iter().chain(times).collect()
+    }
+
+    /// The settings of a point for a device file, whose planes must have room to write: a search for reads runs
     /// devices that cannot.
     pub fn settings_of_file(&self, point: &Point) -> Vec<Setting> {
         let mut all = self.settings(point);
@@ -265,15 +337,6 @@ impl Keys {
     }
 }
 
-/// What the device has of a key, as a fit counts it: the firmware of a fit is one core, whose times
-/// are those of all cores together.
-fn known(device: &Plan, key: &str) -> Option<u64> {
-    let value = stored(device, key).filter(|value| *value > 0)?;
-    let cores = stored(device, "firmware.cores").unwrap_or(1).max(1);
-    let is_time = ["firmware.read_ns", "firmware.write_ns", "firmware.unit_ns"].contains(&key);
-    Some(if is_time { (value / cores).max(1) } else { value })
-}
-
 fn parameter(own: &OwnParts, path: &str, low: &str, high: &str) -> Result<Parameter> {
     let sections = AllSections::new(own.clone());
     let all = sections.sections().into_iter().flat_map(|(section, keys, _)| {
@@ -307,7 +370,13 @@ fn parameter(own: &OwnParts, path: &str, low: &str, high: &str) -> Result<Parame
     }
     let values = match kind {
         Kind::Number { .. } if COUNTS.contains(&path) => {
-            (0..u64::BITS).map(|power| 1 << power).filter(|n| (low..=high).contains(n)).collect()
+            let powers = (0..u64::BITS).map(|power| 1 << power);
+            let values: Vec<u64> = powers.filter(|n| (low..=high).contains(n)).collect();
+            if values.is_empty() {
+                let what = "only powers of two are tried, and none is between its bounds";
+                return Err(wrong(&format!("--key {path}: {what}")));
+            }
+            values
         }
         Kind::Number { .. } | Kind::List { .. } => Vec::new(),
         Kind::Bool | Kind::Choice(_) => (low..=high).collect(),

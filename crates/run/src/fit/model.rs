@@ -1,6 +1,7 @@
 //! The model: what a device file gives for a measured cell.
 
 use super::asked::Asked;
+use super::cell::PROBE;
 use super::cells::{Cell, Class, Figure, What};
 use crate::error::wrong;
 use crate::plan::{Base, DeviceFrom, Plan, WorkloadFrom};
@@ -346,7 +347,7 @@ fn default_state(cell: &Cell) -> &'static str {
     if cell.needs_zones() {
         return "fresh";
     }
-    match cell.get("pattern").unwrap_or_else(|| default_pattern(cell)) {
+    match cell.pattern() {
         "write" => "full",
         _ if writes(cell) => "steady",
         _ => "full",
@@ -443,13 +444,7 @@ fn bytes_of(cell: &Cell) -> Result<u64> {
 
 /// Whether something writes in a cell.
 fn writes(cell: &Cell) -> bool {
-    let pattern = cell.get("pattern").unwrap_or(default_pattern(cell));
-    !matches!(pattern, "randread" | "read") || cell.get("writes_per_s_asked").is_some()
-}
-
-/// The pattern of a cell that names none: a visible capacity matters to writes.
-fn default_pattern(cell: &Cell) -> &'static str {
-    if cell.get("visible_gib").is_some() { "randwrite" } else { "randread" }
+    cell.has(Class::Write)
 }
 
 /// Whether a key of the device has its default.
@@ -462,12 +457,12 @@ fn plan(cell: &Cell, requests: u64) -> Result<String> {
     if let Some(rate) = cell.number("writes_per_s_asked")? {
         return mixed_plan(cell, rate, requests);
     }
-    let (base, share) = match cell.get("pattern").unwrap_or(default_pattern(cell)) {
+    let (base, share) = match cell.pattern() {
         "randread" => ("random-read", None),
         "randwrite" => ("random-write", None),
         "read" => ("sequential-read", None),
         "write" => ("sequential-write", None),
-        _ => ("mixed-70-30", Some(cell.number("read_percent")?.unwrap_or(50.0))),
+        _ => ("mixed-70-30", Some(cell.read_percent())),
     };
     if cell.zones()? > 1 || cell.needs_zones() {
         return zones_plan(cell, requests);
@@ -540,7 +535,6 @@ fn closed_loop(cell: &Cell) -> Result<Option<f64>> {
 /// lets it: by Little's law, the measured rate times the mean latency. Then the writes are a closed
 /// loop of this depth.
 fn mixed_plan(cell: &Cell, asked: f64, requests: u64) -> Result<String> {
-    const PROBE: f64 = 10_000.0;
     let writes = if let Some(depth) = closed_loop(cell)? {
         format!("depth = {depth}\n[stream.pattern]\n")
     } else {

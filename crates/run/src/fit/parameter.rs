@@ -47,7 +47,15 @@ impl Parameter {
 
     /// A stored value as a device file has it.
     pub fn show(&self, value: u64) -> String {
-        let value = if self.off == Some(value) { 0 } else { value };
+        self.number(if self.off == Some(value) { 0 } else { value })
+    }
+
+    /// The ends of a range of stored values, where a mechanism that is off has a value too.
+    pub fn between(&self, low: u64, high: u64) -> [String; 2] {
+        [self.number(low), self.number(high)]
+    }
+
+    fn number(&self, value: u64) -> String {
         let value = match self.kind {
             Kind::Number { .. } => Value::Number(value),
             Kind::Choice(_) => Value::Choice(usize::try_from(value).unwrap_or(0)),

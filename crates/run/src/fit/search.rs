@@ -8,13 +8,13 @@
 //! follow the slopes of the figures.
 
 pub use super::parameter::{Parameter, Point};
-pub use super::slopes::{deviation, pairs};
+pub use super::slopes::pairs;
 
 use super::cells::Cell;
 use super::declared::COMPANIONS;
 use super::keys::Keys;
 use super::model::Model;
-use super::slopes::{Moves, Slopes, slopes};
+use super::slopes::{Moves, Slopes, deviation, slopes};
 use anyhow::{Context, Result};
 use cmaes::{CMAESOptions, DVector};
 use nalgebra::DMatrix;
@@ -32,12 +32,12 @@ const LARGE: f64 = 0.5;
 /// and not squares, so that one figure that no device of this kind has does not decide all others.
 pub fn distance(cells: &[Cell], figures: &[Vec<f64>]) -> f64 {
     let (mut sum, mut weights) = (0.0, 0.0);
-    for ((figure, measured), modelled) in pairs(cells, figures) {
-        let size = deviation(measured, modelled);
+    for pair in pairs(cells, figures) {
+        let size = pair.deviation();
         // No such figure, or a rate of 0: as wrong as a factor of a hundred.
         let size = if size.is_finite() { size } else { 100.0_f64.ln() };
-        sum += figure.weight() * LARGE * ((size.hypot(SMALL) - SMALL) / LARGE).ln_1p();
-        weights += figure.weight();
+        sum += pair.weight * LARGE * ((size.hypot(SMALL) - SMALL) / LARGE).ln_1p();
+        weights += pair.weight;
     }
     if weights == 0.0 { 0.0 } else { sum / weights }
 }
@@ -114,8 +114,8 @@ impl Search<'_> {
 
     /// What one deviation from a prior costs, as the figures' weighted mean counts.
     fn prior_price(&self) -> f64 {
-        let figures = self.cells.iter().flat_map(|cell| &cell.measured);
-        let weights: f64 = figures.map(|(figure, _)| figure.weight()).sum();
+        let weights = self.cells.iter().flat_map(Cell::weights);
+        let weights: f64 = weights.sum();
         NOISE / 2.0 / weights.max(1.0)
     }
 
@@ -377,11 +377,11 @@ impl Search<'_> {
 /// By how much figures differ on average, of the logarithm, by their weight.
 fn moved(cells: &[Cell], here: &[Vec<f64>], there: &[Vec<f64>]) -> f64 {
     let (mut sum, mut weights) = (0.0, 0.0);
-    for (((figure, _), before), (_, after)) in pairs(cells, here).zip(pairs(cells, there)) {
-        let size = deviation(before, after).abs();
+    for (before, after) in pairs(cells, here).zip(pairs(cells, there)) {
+        let size = deviation(before.modelled, after.modelled).abs();
         if size.is_finite() {
-            sum += figure.weight() * size;
-            weights += figure.weight();
+            sum += before.weight * size;
+            weights += before.weight;
         }
     }
     if weights == 0.0 { 0.0 } else { sum / weights }

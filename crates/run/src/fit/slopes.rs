@@ -11,17 +11,45 @@ use nalgebra::{DMatrix, DVector};
 const STEP: f64 = 0.05;
 
 /// The deviation of a modelled figure from the measured one: the logarithm of their ratio.
-pub fn deviation(measured: f64, modelled: f64) -> f64 {
+pub(super) fn deviation(measured: f64, modelled: f64) -> f64 {
     (modelled / measured).ln()
 }
 
+/// A measured figure with the modelled one.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair {
+    /// What was measured.
+    pub figure: Figure,
+    /// How much its deviation counts.
+    pub weight: f64,
+    /// Its value of the drive.
+    pub measured: f64,
+    /// Its value of a run.
+    pub modelled: f64,
+}
+
+impl Pair {
+    /// The deviation of the modelled figure from the measured one: the logarithm of their ratio.
+    pub fn deviation(self) -> f64 {
+        deviation(self.measured, self.modelled)
+    }
+
+    /// Whether the figure counts, and a run has it.
+    fn is_usable(self) -> bool {
+        self.weight > 0.0 && self.modelled.is_finite() && self.modelled > 0.0
+    }
+}
+
 /// Each measured figure with the modelled one.
-pub fn pairs<'a>(
-    cells: &'a [Cell],
-    figures: &'a [Vec<f64>],
-) -> impl Iterator<Item = ((Figure, f64), f64)> + 'a {
+pub fn pairs<'a>(cells: &'a [Cell], figures: &'a [Vec<f64>]) -> impl Iterator<Item = Pair> + 'a {
     let of = |(cell, figures): (&'a Cell, &'a Vec<f64>)| {
-        cell.measured.iter().copied().zip(figures.iter().copied())
+        let both = cell.measured.iter().zip(figures);
+        both.map(|(&(figure, measured), &modelled)| Pair {
+            figure,
+            weight: cell.weight(figure),
+            measured,
+            modelled,
+        })
     };
     cells.iter().zip(figures).flat_map(of)
 }
@@ -76,25 +104,18 @@ pub fn slopes(
         // At the edge of what can exist there is no slope.
         let [Ok(below), Ok(above)] = ends else { continue };
         let ends = pairs(cells, &below).zip(pairs(cells, &above)).enumerate();
-        for (row, (((figure, _), below), (_, above))) in ends {
-            if usable(figure.weight(), below) && usable(figure.weight(), above) {
-                slopes[(row, column)] = figure.weight().sqrt() * (above / below).ln() / width;
-            }
+        for (row, (below, above)) in ends.filter(|(_, (a, b))| a.is_usable() && b.is_usable()) {
+            let change = deviation(below.modelled, above.modelled);
+            slopes[(row, column)] = below.weight.sqrt() * change / width;
         }
     }
     Ok(Slopes { free, of: slopes, left })
 }
 
-/// Whether a figure of this weight and value has a slope.
-fn usable(weight: f64, value: f64) -> bool {
-    weight > 0.0 && value.is_finite() && value > 0.0
-}
-
 /// Deviations of the figures, times the root of their weights; 0 of those without a slope.
 fn left(cells: &[Cell], figures: &[Vec<f64>]) -> DVector<f64> {
-    let of = |((figure, measured), value): ((Figure, f64), f64)| {
-        let is_usable = usable(figure.weight(), value);
-        if is_usable { figure.weight().sqrt() * deviation(measured, value) } else { 0.0 }
+    let of = |pair: Pair| {
+        if pair.is_usable() { pair.weight.sqrt() * pair.deviation() } else { 0.0 }
     };
     DVector::from_vec(pairs(cells, figures).map(of).collect())
 }

@@ -109,8 +109,8 @@ impl Starts<'_> {
     ) -> Result<Vec<(f64, f64)>> {
         let mut all: Vec<(f64, f64, f64)> = Vec::new();
         for cell in cells {
-            let latency = cell.value(class, What::P50).or_else(|| cell.value(class, What::Mean));
-            let Some((us, depth)) = latency.zip(cell.number("queue_depth")?) else { continue };
+            let Some(us) = cell.latency(class)? else { continue };
+            let Some(depth) = cell.number("queue_depth")? else { continue };
             let depth = depth * cell.zones()? as f64;
             let bytes = cell.bytes()?;
             match all.iter_mut().find(|(known, ..)| known.total_cmp(&bytes).is_eq()) {

@@ -117,19 +117,24 @@ fn markdown(header: &[&str], rows: &[Vec<String>]) -> String {
 }
 
 /// The page: devices on cells, then, where there were fits, cells that these did not see.
-pub(super) fn page(devices: &[Modelled<'_>], fits: &[Modelled<'_>]) -> Result<String> {
-    let mut text = String::from(
+pub(super) fn page(
+    devices: &[Modelled<'_>],
+    fits: &[Modelled<'_>],
+    command: &[String],
+) -> Result<String> {
+    let mut text = format!(
         "# The board\n\n\
          Modelled figures beside those of real drives. An error is modelled / measured - 1; a row \
          has the\nmedians of its sizes. [FITTING.md](FITTING.md) has the measurements, their \
          sources, and how devices\nare fitted to them. This page is written by\n\n    \
-         flashyard board measurements -o docs\n\n\
+         flashyard {}\n\n\
          The aim is 5 % of means and 10 % of p99 on cells that were not fitted to.\n",
+        command.join(" ")
     );
     if !devices.is_empty() {
-        text += "\n## Devices with names\n\nThe loads that a device was fitted to are in `held` of \
-                 its file. Its errors there say how well a\ndevice can be like the drive, not how \
-                 well it predicts.\n\n";
+        text += "\n## Devices with names\n\nThe loads that a device was fitted to, if there are \
+                 any, are in `held` of its file. Its errors\nthere say how well a device can be \
+                 like the drive, not how well it predicts.\n\n";
         text += &markdown(&DEVICES, &of_devices(devices));
         for one in devices {
             text += &format!("\n### {}, {}\n\n", one.drive.name, one.label());
