@@ -83,7 +83,7 @@ impl Device {
         while self.grant_lines() {
             self.admit_requests();
         }
-        // A policy that looks at dies has seen them before these flushes.
+        // A policy by pages has seen the dies before these flushes.
         while self.drain_buffer() && !self.host.policy().in_order() {
             self.admit_requests();
         }
@@ -171,6 +171,9 @@ impl Device {
     fn pick_by_view(&mut self) -> Picked {
         if self.host.policy().by_pages() {
             self.translation().follow_buffer();
+        } else if self.buffer.is_some() && !self.host.policy().in_order() {
+            // A policy that looks at dies sees those that are busy for a write that was started.
+            self.drain_buffer();
         }
         let answer = self.view().ask();
         let place = match answer {

@@ -10,7 +10,7 @@
 //! Page `p` lies on channel `p mod channels`, way `(p div channels) mod ways`. All times are
 //! integer nanoseconds. At one instant completions come first, those of chips by number and then
 //! the others in the order in which they began, then arrivals, then decisions and flushes until
-//! there are no more.
+//! there are no more. A decision that looks at chips is made behind the flushes that are needed.
 //!
 //! Rules that the publication leaves open are those that the simulator documents. Writes that find
 //! no line wait in order, and one of the least recent dirty lines is flushed for each of them. A
@@ -413,6 +413,9 @@ impl Device<'_> {
 
     fn dispatch(&mut self) {
         while self.flying.len() < self.params.width && !self.dispatching {
+            if self.params.policy != Policy::Fifo {
+                self.flush_for_all();
+            }
             let Some(picked) = self.pick() else { return };
             let overtakes = self.held_back(picked, &self.queued);
             let request = self.instead_of(picked);
