@@ -267,6 +267,9 @@ impl<'a> Streams<'a> {
         experiment: &Experiment,
         save: Option<Saver<'_>>,
     ) -> Result<Report> {
+        if experiment.phases.iter().any(|phase| phase.streams.len() > 1) {
+            device.tell_streams_apart();
+        }
         for phase in &experiment.phases {
             self.phase(&mut device, phase)?;
         }

@@ -293,22 +293,20 @@ fn spare_space(report: &Report) -> Fact {
     Fact { heading: SPARE, cell, sentence }
 }
 
-/// The offered load, at length and in short. Where requests wait for answers it is how busy the
-/// dies were.
+/// How busy the dies were, at length and in short; of an overloaded device what it was offered.
 fn load(inputs: &Plan, report: &Report) -> (String, String) {
     let percent = |load: f64| format!("{:.1} %", load * 100.0);
     let whoever = if inputs.sections.device.is_disk() { "the arm is" } else { "the dies are" };
     let busy = |load: f64| (format!("{whoever} busy {} of the time", percent(load)), percent(load));
     match report.verdict.offered_load {
         None => ("all requests arrive at once".to_string(), "all at once".to_string()),
-        Some(_) if !report.verdict.own_times => busy(report.utilisation.dies.mean.unwrap_or(0.0)),
-        Some(load) if load > 1.0 => {
+        Some(load) if report.verdict.is_overloaded() => {
             let of = format!("{:.0} %", load * 100.0);
             let what = whoever.trim_end_matches(" are").trim_end_matches(" is");
             let sentence = format!("the work offered is {of} of what {what} can do: overloaded");
             (sentence, format!("{of}, overloaded"))
         }
-        Some(load) => busy(load),
+        Some(_) => busy(report.utilisation.dies.mean.unwrap_or(0.0)),
     }
 }
 

@@ -72,6 +72,15 @@ impl Drive {
         }
     }
 
+    /// Some phase of the run will have several streams. Then a stream has its figures of phases in
+    /// which it is the only one too; else these begin with the first phase of several.
+    pub const fn tell_streams_apart(&mut self) {
+        match self {
+            Self::Flash(device) => device.tell_streams_apart(),
+            Self::Disk(disk) => disk.tell_streams_apart(),
+        }
+    }
+
     /// Runs a phase: until its limit or the end of all streams, then until nothing is left to do.
     pub fn run_phase<E>(
         &mut self,

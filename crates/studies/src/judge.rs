@@ -242,7 +242,8 @@ impl<F: Figures> Evaluator<'_, F> {
         }
         let chance = chance_of(values.len(), up.abs_diff(down));
         let text = format!(
-            "of {} pairs of points {up} rise and {down} fall above the noise, by chance in {:.1} %",
+            "of {} pairs of points {up} rise and {down} fall above the noise; so many more one way than \
+             the other are chance in {:.1} %",
             values.len() * (values.len() - 1) / 2,
             100.0 * chance
         );

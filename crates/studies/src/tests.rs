@@ -363,7 +363,8 @@ fn a_trend_is_one_by_the_test_of_mann_and_kendall() {
     // Nothing goes either way: that shows nothing.
     assert_eq!(of(none, [1.0; 6], 0.0), Outcome::NotShown);
     let reason = judge("sweep", rises, |key| around(steady[key.point], 0.0)).reason;
-    let expected = "of 15 pairs of points 15 rise and 0 fall above the noise, by chance in 0.3 %";
+    let expected = "of 15 pairs of points 15 rise and 0 fall above the noise; so many more one \
+                    way than the other are chance in 0.3 %";
     assert_eq!(reason.as_deref(), Some(expected));
 }
 

@@ -349,15 +349,24 @@ fn doubts(goal: &Goal, search: &Search) -> String {
             goal.value(b)
         );
     }
-    if let End::Between { answer, .. } | End::Everywhere(answer) = search.end(goal) {
-        let tried = &search.tried[&answer];
+    let is_doubtful = |number: u64| {
+        let tried = &search.tried[&number];
         let distance = tried.value.map(|value| (value - goal.limit).abs());
-        if tried.half.zip(distance).is_some_and(|(half, distance)| half >= distance) {
-            let words = goal.words();
+        tried.half.zip(distance).is_some_and(|(half, distance)| half >= distance)
+    };
+    let (answer, beside) = match search.end(goal) {
+        End::Between { answer, beside } => (Some(answer), Some(beside)),
+        End::Everywhere(answer) => (Some(answer), None),
+        End::Nowhere(far) => (None, Some(far)),
+        End::Try(_) => (None, None),
+    };
+    for (number, what) in [(answer, "meets"), (beside, "does not meet")] {
+        if let Some(number) = number.filter(|number| is_doubtful(*number)) {
+            let (words, value) = (goal.words(), goal.value(number));
             let _ = writeln!(
                 text,
-                "warning: the mean meets {words}, but its 95 % interval does not exclude \
-                 the limit; run more seeds"
+                "warning: the mean at {value} {what} {words}, but its 95 % interval does not \
+                 exclude the limit; run more seeds"
             );
         }
     }

@@ -208,7 +208,9 @@ fn streams_have_columns_of_their_own() {
         assert!(is_near(found, number(&rows[0], &name) * 1e3), "{name}: {found}");
         assert!(rows[1][&name].is_empty(), "it has one stream");
     }
-    assert!(is_near(&run["streams"]["b"]["iops"], number(&rows[0], "stream.b.iops")));
+    let of = |field: &str| run["streams"]["b"][field].as_f64().unwrap();
+    let found = of("requests") * 1e9 / of("active_ns");
+    assert!((found / number(&rows[0], "stream.b.iops") - 1.0).abs() < 1e-9, "{found}");
     assert!(!rows[0].contains_key("stream.a.read.count"), "{rows:?}");
 }
 
@@ -266,6 +268,37 @@ fn a_rank_and_columns_by_stream_show_the_columns_of_the_file() {
             ends.map(|end| format!("{end} stream oltp read p99: {value}, point {point}"));
         assert!(text.contains(&line) && page.contains(&sentence), "{line}: {text}");
     }
+}
+
+/// A limit between two means of three seeds, and in the interval of the one that fails.
+#[test]
+fn a_goal_is_doubted_where_the_value_beside_its_answer_may_meet_it() {
+    let folder = Folder::new();
+    let goal = |limit: u32| {
+        format!(
+            "device = \"small-full\"\nworkload = \"random-write\"\n\
+             set = [\"pattern.requests=3000\"]\nseeds = 3\n\
+             [goal]\nkey = \"ftl.over_provisioning_percent\"\nrange = [20, 24]\nresolution = 1\n\
+             metric = \"write.mean_us\"\nbelow = {limit}\nfind = \"least\"\n"
+        )
+    };
+    let means = "device = \"small-full\"\nworkload = \"random-write\"\n\
+                 set = [\"pattern.requests=3000\"]\nseeds = 3\n\
+                 vary = [\"ftl.over_provisioning_percent=20,21,22,23,24\"]\n";
+    folder.write("m.toml", means);
+    folder.run(&["sweep", "m.toml", "--csv", "m.csv"]).text();
+    let all: Vec<[f64; 2]> = rows(&folder, "m.csv")
+        .iter()
+        .map(|row| ["write.mean_us", "write.mean_us_ci95"].map(|name| number(row, name)))
+        .collect();
+    let fails = all.windows(2).position(|pair| pair[1][0] + 10.0 < pair[0][0]).expect("a step");
+    let limit = all[fails][0] - 5.0;
+    assert!(all[fails][1] > 5.0, "{all:?}");
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a mean")]
+    folder.write("g.toml", goal(limit as u32));
+    let text = folder.run(&["sweep", "g.toml"]).text();
+    let beside = format!("warning: the mean at {} does not meet", 20 + fails);
+    assert!(text.replace('\n', " ").contains(&beside), "{beside}: {text}");
 }
 
 /// The answer is the one of a sweep over all values, by the column of the file.

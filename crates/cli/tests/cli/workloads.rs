@@ -130,6 +130,76 @@ fn streams_have_their_own_requests_and_results() {
     assert!(row("queries ").is_some_and(|row| row.contains(" 200 ")), "{text}");
 }
 
+/// Where some phase has several streams, a stream counts in phases that it has to itself, before and
+/// after. Its rate is that of its own time: in a closed loop depth / mean latency.
+#[test]
+fn a_stream_counts_in_every_phase_that_it_is_in() {
+    let folder = Folder::new();
+    let stream = |name: &str, requests: u64| {
+        format!(
+            "[[phase.stream]]\nname = \"{name}\"\ndepth = 1\n\
+             [phase.stream.pattern]\nrequests = {requests}\nread_percent = 100\n"
+        )
+    };
+    let phases = [stream("y", 500), stream("x", 100) + &stream("y", 300), stream("y", 1000)];
+    let phases = phases.map(|streams| format!("[[phase]]\n{streams}"));
+    folder.write("p.toml", phases.concat());
+    let run = json(&folder, &["p.toml", "--set", "metrics.bin_ms=20"]);
+    assert_eq!(int(&run, "workload.requests"), 1900);
+    assert_eq!(int(&run, "streams.y.requests"), 1800);
+    assert_eq!(int(&run, "streams.x.requests"), 100);
+    let sum = |list: &Value| list.as_array().unwrap().iter().filter_map(Value::as_u64).sum::<u64>();
+    let of = |name: &str| sum(&run["streams"][name]["bin_bytes"]);
+    assert_eq!((of("x"), of("y")), (100 * 4096, 1800 * 4096));
+    for name in ["x", "y"] {
+        let stream = &run["streams"][name];
+        let mean_ns = stream["latency_ns"]["all"]["mean"].as_f64().unwrap();
+        let requests = stream["requests"].as_f64().unwrap();
+        let active_ns = stream["active_ns"].as_f64().unwrap();
+        assert!((requests * mean_ns / active_ns - 1.0).abs() < 1e-9, "{name}: {stream}");
+    }
+}
+
+/// A stream that offers more than the device can do beside a closed loop: its queue grows with the
+/// length of the run, however long the loop goes on. One that offers less has no such queue.
+#[test]
+fn the_queue_of_an_open_stream_is_judged_alone() {
+    let folder = Folder::new();
+    let grew = |rate: u64, requests: u64, beside: u64| {
+        folder.write(
+            "m.toml",
+            format!(
+                "[[stream]]\nname = \"open\"\npacing = \"open\"\n\
+                 [stream.pattern]\nrequests = {requests}\narrival = \"poisson\"\n\
+                 rate_per_s = {rate}\n\
+                 [[stream]]\nname = \"closed\"\ndepth = 40\n\
+                 [stream.pattern]\nrequests = {beside}\n"
+            ),
+        );
+        json(&folder, &["m.toml"])["verdict"]["queue_grew"].as_bool().unwrap()
+    };
+    assert!(grew(40_000, 4_000, 10_000));
+    assert!(grew(40_000, 8_000, 20_000));
+    assert!(!grew(1_000, 500, 10_000));
+}
+
+/// A long request behind few small ones: the dies are as busy as the utilisation says, which counts
+/// the time after the last arrival.
+#[test]
+fn the_verdict_says_how_busy_the_dies_were() {
+    let folder = Folder::new();
+    let mut trace: String =
+        (0..20).map(|n| format!("{} 0 {} 8 1\n", n * 1_000_000, 8 * n)).collect();
+    trace += "20000000 0 80000 512 0\n";
+    folder.write("t.ssdsim", trace);
+    let run = json(&folder, &["t.ssdsim"]);
+    let busy = run["utilisation"]["dies"]["mean"].as_f64().unwrap();
+    assert!(run["verdict"]["offered_load"].as_f64().unwrap() > 1.2 * busy);
+    let text = folder.run(&["run", DEVICE, "t.ssdsim"]).text();
+    let said = format!("the dies are busy {:.1} % of the time", 100.0 * busy);
+    assert!(text.contains(&said), "{said}: {text}");
+}
+
 #[test]
 fn phases_follow_one_another_and_only_measured_ones_count() {
     let folder = folder();

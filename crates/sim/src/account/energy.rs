@@ -150,14 +150,15 @@ impl Account {
     /// the device is awake.
     pub(super) fn background_power(&self, passed: Passed) -> Exact {
         if !self.totals.has_begun() {
-            return [0; 2];
+            return [0; 3];
         }
         let keys = &self.config.energy;
         let controller =
             if passed.active { keys.controller_active_mw } else { keys.controller_idle_mw };
         let standby = keys.standby_mw * u64::from(self.config.geometry.dies());
-        let power = u128::from((standby + controller) * 1_000) + u128::from(self.config.dram_uw);
-        [power + self.reclaim_uw(passed.phase), self.config.buffer_uw_mib]
+        let power = u128::from((standby + controller) * 1_000);
+        let power = power + self.reclaim_uw(passed.phase);
+        [power, self.config.dram_uw_mib, self.config.buffer_uw_mib]
     }
 
     /// Power of reclaiming space at this moment, in microwatts.
@@ -208,7 +209,7 @@ impl Account {
             }
         }
         if self.records_power() {
-            let mut power = [self.reclaim_uw(passed.phase), 0];
+            let mut power = [self.reclaim_uw(passed.phase), 0, 0];
             let counts = self.totals.has_begun();
             if let Doze::Asleep(_) = doze {
                 // The power is the same all the time: nothing is left to be recorded.
@@ -291,8 +292,7 @@ impl Account {
         let quiet = &totals.quiet_ns;
         let foreground = self.totals.spans.work - quiet.iter().flatten().sum::<u64>();
         let accesses = self.accesses(merges);
-        let dram = u128::from(self.config.dram_uw) << MIB_BITS;
-        let powers = [dram, self.config.buffer_uw_mib];
+        let powers = [self.config.dram_uw_mib, self.config.buffer_uw_mib];
         // Of DRAM and buffer, times bytes of a MiB.
         let mut fj = [0; 2];
         let of_phase = |&phase: &Phase| {

@@ -62,8 +62,8 @@ struct Config {
     retries: bool,
     /// What a read of a never-written page costs.
     unmapped_read: &'static str,
-    /// Power of the DRAM in microwatts, and of the write buffer in microwatts times bytes of a MiB.
-    dram_uw: u64,
+    /// Power of the DRAM, and of the write buffer, in microwatts times bytes of a MiB.
+    dram_uw_mib: u128,
     buffer_uw_mib: u128,
     /// Whether the device ever sleeps.
     sleeps: bool,
@@ -91,7 +91,7 @@ impl Config {
             bit_errors: settings.keys.nand.bit_errors_ppb > 0,
             retries: settings.keys.retry.is_on(),
             unmapped_read: settings.keys.nand.unmapped_read.word(),
-            dram_uw: settings.dram_uw(),
+            dram_uw_mib: settings.dram_uw_mib(),
             buffer_uw_mib: settings.buffer_uw_mib(),
             sleeps: settings.keys.sleeps(),
             cycles: settings.keys.nand.cycles(),
@@ -144,6 +144,8 @@ pub(crate) struct Account {
     made: Made,
     /// Whether the device was made from a saved one.
     restored: bool,
+    /// Whether some phase of the run has several streams.
+    tells_streams_apart: bool,
 }
 
 impl Account {
@@ -164,7 +166,13 @@ impl Account {
             config: Config::of(settings),
             made: Made::default(),
             restored: false,
+            tells_streams_apart: false,
         }
+    }
+
+    /// Some phase of the run has several streams, so that of a phase with one counts by itself too.
+    pub(crate) const fn tell_streams_apart(&mut self) {
+        self.tells_streams_apart = true;
     }
 
     /// The device has been put into its initial state.

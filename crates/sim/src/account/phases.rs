@@ -111,7 +111,7 @@ impl Account {
         let kept =
             (!measured).then(|| (self.totals.set_aside(), self.take_series(), self.take_meter()));
         self.begin_records(now);
-        self.totals.begin(streams);
+        self.totals.begin(streams, self.tells_streams_apart);
         self.open = Some(OpenPhase {
             kept,
             requests: self.totals.requests,

@@ -415,12 +415,13 @@ impl Account {
     }
 
     /// Later arrivals found far more requests than earlier ones, or more were left at the end than
-    /// the device could work on, and took long. Closed loops have so many outstanding, no more.
-    fn queue_grew(&self, span: u64) -> bool {
+    /// the device could work on, and took long. Closed loops have so many outstanding, no more; what
+    /// comes beside them is judged alone.
+    fn queue_grew(&self) -> bool {
         if !self.totals.own_times {
             return false;
         }
-        let drain = self.totals.spans.drain;
+        let (span, drain) = (self.totals.spans.offered, self.totals.spans.drain);
         let overfull = self.totals.backlog.most() > self.config.queue_depth;
         self.totals.backlog.grew() || (overfull && u128::from(drain) * 10 > u128::from(span))
     }
@@ -439,7 +440,7 @@ impl Account {
             offered_load: (capacity > 0).then(|| busy as f64 / capacity as f64),
             thirds: self.totals.drift.thirds(self.sums()),
             own_times: self.totals.own_times && !self.totals.closed_loops,
-            queue_grew: self.queue_grew(span),
+            queue_grew: self.queue_grew(),
             most_outstanding: self.totals.backlog.most(),
             partial_writes: self.totals.partial_writes,
             unmapped_reads: self.totals.unmapped_reads,

@@ -5,6 +5,7 @@ use crate::metrics::histogram::Histogram;
 use crate::metrics::parts::Parts;
 use crate::saved::saved;
 use flashyard_core::request::RequestOp;
+use flashyard_core::units::Time;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -17,6 +18,8 @@ pub struct StreamReport {
     pub latency_ns: BTreeMap<&'static str, LatencyReport>,
     /// Requests a second of the whole makespan.
     pub iops: Option<f64>,
+    /// From its first arrival to its last answer, over the phases in which it has requests.
+    pub active_ns: u64,
     /// Sum of the latencies / sum of the parts of them that are work of the requests themselves.
     pub slowdown: Option<f64>,
     /// Time in which a request waited for the rate limit.
@@ -37,9 +40,16 @@ pub(super) struct StreamTotals {
     latency_ns: u128,
     own_ns: u128,
     pub(super) rate_limited_ns: u64,
+    /// Time between first arrivals and last answers in phases that are over.
+    active_ns: u64,
+    /// Of the current phase: first arrival, last arrival and last answer.
+    times: Option<[Time; 3]>,
+    /// Whether its requests come at times of their own in the current phase.
+    pub(super) is_open: bool,
 }
 
-saved!(StreamTotals { name, latency, latency_ns, own_ns, skipped, rate_limited_ns });
+saved!(StreamTotals { name, latency, latency_ns, own_ns, skipped, rate_limited_ns, active_ns }
+    skip { times, is_open });
 
 impl Default for StreamTotals {
     fn default() -> Self {
@@ -56,11 +66,29 @@ impl StreamTotals {
             latency_ns: 0,
             own_ns: 0,
             rate_limited_ns: 0,
+            active_ns: 0,
+            times: None,
+            is_open: false,
         }
     }
 
+    /// A request arrives.
+    pub(super) fn arrived(&mut self, now: Time) {
+        self.times.get_or_insert([now; 3])[1] = now;
+    }
+
+    /// A phase is over. Returns its first arrival in it, its last one and its last answer.
+    pub(super) fn end_phase(&mut self) -> Option<[Time; 3]> {
+        let times = self.times.take()?;
+        self.active_ns += times[2].since(times[0]).as_ns();
+        Some(times)
+    }
+
     /// A request has been answered, after a latency of these parts that counts or not.
-    pub(super) fn answered(&mut self, op: RequestOp, parts: &Parts, counts: bool) {
+    pub(super) fn answered(&mut self, op: RequestOp, parts: &Parts, counts: bool, now: Time) {
+        if let Some(times) = &mut self.times {
+            times[2] = now;
+        }
         if !counts {
             self.skipped += 1;
             return;
@@ -81,6 +109,7 @@ impl StreamTotals {
             latency_ns: classes.zip(latency).collect(),
             slowdown: (self.own_ns > 0).then(|| self.latency_ns as f64 / self.own_ns as f64),
             rate_limited_ns: self.rate_limited_ns,
+            active_ns: self.active_ns,
             bin_bytes,
             iops: (makespan_ns > 0).then(|| requests as f64 * 1e9 / makespan_ns as f64),
         }

@@ -119,7 +119,7 @@ impl Account {
     /// flash took so much power.
     pub(crate) fn level_held(&mut self, now: Time, outstanding: u64, power_mw: u64) {
         if self.records_power() {
-            let power = [u128::from(power_mw) * 1_000, 0];
+            let power = [u128::from(power_mw) * 1_000, 0, 0];
             self.record_time(now, outstanding, power, FtlFigures::none, || now);
         }
     }

@@ -126,11 +126,13 @@ pub(super) struct Totals {
     pub(super) spans: Spans,
     /// Lines of the map cache that were cleaned in phases that do not count.
     pub(super) unmeasured_cleaned: u64,
-    /// By stream where a phase has several, and the place of each stream of the current phase.
+    /// By stream where a phase has several, the place of each stream of the current phase, and
+    /// whether it has streams whose requests come at times of their own beside others.
     pub(super) streams: StreamList,
     /// By placement handle, where there are several.
     pub(super) placed: Option<Placed>,
     pub(super) stream_places: Vec<usize>,
+    pub(super) is_mixed: bool,
     /// Whether requests of a phase came at times of their own, and whether some came when others
     /// had been answered.
     pub(super) own_times: bool,
@@ -142,11 +144,13 @@ pub(super) struct Totals {
 pub(super) struct Spans {
     /// First to last arrival.
     pub(super) arrivals: u64,
+    /// The same of requests that come at times of their own, where others come beside them.
+    pub(super) offered: u64,
     /// First arrival to last completion.
     pub(super) makespan: u64,
     /// First arrival to the end of all work.
     pub(super) work: u64,
-    /// Last arrival to last completion.
+    /// Last arrival to last completion, of the same requests.
     pub(super) drain: u64,
 }
 
@@ -176,7 +180,7 @@ saved!(Latencies { by_op });
 
 saved!(Waits { count, queue_ns, own_ns, latency_ns });
 
-saved!(Spans { arrivals, makespan, work, drain });
+saved!(Spans { arrivals, offered, makespan, work, drain });
 
 saved!(Totals {
     latency, skipped, waits, sectors, work, attributed, unattributed, map, tables, buffer, gc_jobs,
@@ -187,7 +191,7 @@ saved!(Totals {
     hazard_picks, backlog, drift, requests, first_arrival, last_arrival, last_completion, spans,
     unmeasured_cleaned, streams, placed, energy, suspensions, bit_errors, padded,
     partial_writes_read, partial_writes, own_times, closed_loops,
-} skip { skip, counts_from, phase_first, maintains, stream_places });
+} skip { skip, counts_from, phase_first, maintains, stream_places, is_mixed });
 
 impl Totals {
     /// Sums to which the latencies of the first `skip` requests do not count, of a device with so
@@ -202,21 +206,25 @@ impl Totals {
         std::mem::replace(self, Self { placed, ..Self::default() })
     }
 
-    /// A phase of these streams begins.
-    pub(super) fn begin(&mut self, streams: &[(String, StreamKeys)]) {
+    /// A phase of these streams begins. `apart` is whether some phase has several.
+    pub(super) fn begin(&mut self, streams: &[(String, StreamKeys)], apart: bool) {
         let is_open = |(_, keys): &(String, StreamKeys)| keys.pacing == Pacing::Open;
-        self.own_times |= streams.iter().any(is_open);
-        self.closed_loops |= !streams.iter().all(is_open);
+        let (any, all) = (streams.iter().any(is_open), streams.iter().all(is_open));
+        self.own_times |= any;
+        self.closed_loops |= !all;
+        self.is_mixed = any && !all;
         self.stream_places.clear();
-        if streams.len() < 2 {
+        if streams.len() < 2 && !apart && self.streams.0.is_empty() {
             return;
         }
-        for (name, _) in streams {
+        for stream in streams {
+            let name = &stream.0;
             let known = self.streams.0.iter().position(|stream| stream.name == *name);
             let place = known.unwrap_or_else(|| {
                 self.streams.0.push(StreamTotals::new(name));
                 self.streams.0.len() - 1
             });
+            self.streams.0[place].is_open = is_open(stream);
             self.stream_places.push(place);
         }
     }
@@ -228,7 +236,23 @@ impl Totals {
         self.spans.arrivals += self.last_arrival.since(first).as_ns();
         self.spans.makespan += makespan;
         self.spans.work += now.since(first).as_ns();
-        self.spans.drain += self.last_completion.since(self.last_arrival).as_ns();
+        // Of what comes at times of its own, where something else comes beside it.
+        let mut own = [first, self.last_arrival, self.last_completion];
+        if self.is_mixed {
+            own = [Time::MAX, Time::ZERO, Time::ZERO];
+        }
+        for stream in &mut self.streams.0 {
+            if let Some([first, arrived, answered]) = stream.end_phase()
+                && self.is_mixed
+                && stream.is_open
+            {
+                own = [own[0].min(first), own[1].max(arrived), own[2].max(answered)];
+            }
+        }
+        if own[0] <= own[1] {
+            self.spans.offered += own[1].since(own[0]).as_ns();
+            self.spans.drain += own[2].since(own[1]).as_ns();
+        }
         makespan
     }
 
@@ -260,7 +284,7 @@ impl Totals {
 
     #[expect(clippy::inline_always, reason = "once a request; a call costs as much")]
     #[inline(always)]
-    fn arrived(&mut self, request: &Request, order: u64, outstanding: u64) {
+    fn arrived(&mut self, request: &Request, order: u64, lane: usize, outstanding: u64) {
         let arrival = request.arrival;
         self.first_arrival.get_or_insert(arrival);
         let first = *self.phase_first.get_or_insert(arrival);
@@ -269,7 +293,17 @@ impl Totals {
             self.counts_from = order + 1;
         }
         self.requests += 1;
-        self.backlog.sample(self.spans.makespan + arrival.since(first).as_ns(), outstanding);
+        let mut is_own = true;
+        if let Some(&place) = self.stream_places.get(lane) {
+            let stream = &mut self.streams.0[place];
+            stream.arrived(arrival);
+            is_own = stream.is_open || !self.is_mixed;
+        }
+        if is_own {
+            self.backlog.sample(self.spans.makespan + arrival.since(first).as_ns(), outstanding);
+        } else {
+            self.backlog.found(outstanding);
+        }
         self.sectors[request.op as usize] += u64::from(request.sectors);
     }
 
@@ -280,7 +314,7 @@ impl Totals {
         let latency = now.since(arrival).as_ns();
         let counts = answer.order >= self.counts_from;
         if let Some(&place) = self.stream_places.get(answer.stream) {
-            self.streams.0[place].answered(answer.request.op, answer.parts, counts);
+            self.streams.0[place].answered(answer.request.op, answer.parts, counts, now);
         }
         self.last_completion = now;
         if !counts {
@@ -297,7 +331,7 @@ impl Totals {
 }
 
 impl Account {
-    /// A request for so many pages from `first` on has arrived and finds so many others.
+    /// A request of a stream for so many pages from `first` on has arrived and finds so many others.
     #[expect(clippy::inline_always, reason = "once a request, with large arguments")]
     #[inline(always)]
     pub(crate) fn arrived(
@@ -305,9 +339,9 @@ impl Account {
         request: &Request,
         order: u64,
         (first, pages): (Lpn, u32),
-        outstanding: u64,
+        (lane, outstanding): (usize, u64),
     ) {
-        self.totals.arrived(request, order, outstanding);
+        self.totals.arrived(request, order, lane, outstanding);
         if let Some(placed) = &mut self.totals.placed
             && request.op == RequestOp::Write
         {

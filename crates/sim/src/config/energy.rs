@@ -3,6 +3,7 @@
 
 use super::{DeviceKeys, Settings};
 use crate::metrics::counters::Phase;
+use crate::metrics::exact::MIB_BITS;
 use crate::parts::memory::Footprint;
 use flashyard_core::command::Op;
 use flashyard_core::key::Kind;
@@ -386,16 +387,16 @@ impl Settings {
         footprint.tables + footprint.cache + buffer
     }
 
-    /// Power of the DRAM at all times, in microwatts.
-    pub fn dram_uw(&self) -> u64 {
+    /// Power of the DRAM at all times, in microwatts times bytes of a MiB: a table of a few KiB takes
+    /// a few microwatts.
+    pub fn dram_uw_mib(&self) -> u128 {
         let energy = &self.keys.energy;
         let (bytes, chip) = (u128::from(self.dram_bytes()), u128::from(energy.dram_chip_bytes));
-        let chip_uw = u128::from(energy.dram_chip_mw) * 1_000;
-        let power = match energy.dram_scaling {
-            DramScaling::Chips => bytes.div_ceil(chip) * chip_uw,
-            DramScaling::Bytes => bytes * chip_uw / chip,
-        };
-        u64::try_from(power).unwrap_or(u64::MAX)
+        let chip_uw_mib = (u128::from(energy.dram_chip_mw) * 1_000) << MIB_BITS;
+        match energy.dram_scaling {
+            DramScaling::Chips => bytes.div_ceil(chip) * chip_uw_mib,
+            DramScaling::Bytes => bytes * chip_uw_mib / chip,
+        }
     }
 
     /// Power of the write buffer at all times, in microwatts times bytes of a MiB.
@@ -495,12 +496,14 @@ mod tests {
                 keys.energy.dram_scaling = scaling;
                 keys.energy.dram_bytes = bytes;
             });
-            Settings::new(keys).unwrap().dram_uw()
+            Settings::new(keys).unwrap().dram_uw_mib()
         };
-        assert_eq!(base(DramScaling::Chips, 2 << 20), 300_000);
-        assert_eq!(base(DramScaling::Bytes, 2 << 20), 9_375);
-        assert_eq!(base(DramScaling::Chips, (64 << 20) + 1), 600_000);
-        assert_eq!(base(DramScaling::Bytes, 96 << 20), 450_000);
+        assert_eq!(base(DramScaling::Chips, 2 << 20), 300_000 << 20);
+        assert_eq!(base(DramScaling::Bytes, 2 << 20), 9_375 << 20);
+        assert_eq!(base(DramScaling::Chips, (64 << 20) + 1), 600_000 << 20);
+        assert_eq!(base(DramScaling::Bytes, 96 << 20), 450_000 << 20);
+        // 48 bytes: 300 mW x 48 / 2^26 is 0.21 uW, or 225,000 of 2^-20 uW.
+        assert_eq!(base(DramScaling::Bytes, 48), 225_000);
     }
 
     #[test]

@@ -67,7 +67,7 @@ impl Device {
         SimError::check_arrival(request, order, self.settings.capacity_sectors())?;
         let (pages, outstanding) = (self.settings.pages_of(request), self.host.outstanding());
         let (handle, fetched) = self.host.open(request, lane, pages, self.now);
-        self.account.arrived(request, order, pages, outstanding);
+        self.account.arrived(request, order, pages, (lane, outstanding));
         if self.account.is_watched() {
             self.teller().request_arrived(handle);
         }

@@ -152,6 +152,11 @@ impl Device {
         phases::run(self, phase, streams, alone)
     }
 
+    /// Some phase of the run has several streams.
+    pub(crate) const fn tell_streams_apart(&mut self) {
+        self.account.tell_streams_apart();
+    }
+
     /// Units that a placement handle can still take, if it has blocks of its own.
     pub(crate) fn handle_room(&self, handle: u8) -> Option<u64> {
         self.ftl.handle_room(handle)

@@ -77,7 +77,7 @@ impl Machine for Disk {
         let order = self.host.arrived();
         SimError::check_arrival(request, order, self.settings.capacity_sectors())?;
         let none = (Lpn::new(0), 0);
-        self.account.arrived(request, order, none, self.host.outstanding());
+        self.account.arrived(request, order, none, (lane, self.host.outstanding()));
         if let Some(checker) = &mut self.checker {
             let (first, end) = sectors_of(request);
             match request.op {
@@ -140,6 +140,11 @@ impl Disk {
     ) -> Result<PhaseReport, RunError<E>> {
         let alone = streams.len() == 1;
         phases::run(self, keys, streams, alone)
+    }
+
+    /// Some phase of the run has several streams.
+    pub(crate) const fn tell_streams_apart(&mut self) {
+        self.account.tell_streams_apart();
     }
 
     /// What has been done so far, in measured phases.

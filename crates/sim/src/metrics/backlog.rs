@@ -3,7 +3,8 @@
 
 const BINS: usize = 64;
 
-/// Outstanding requests, sampled at every arrival.
+/// Outstanding requests, sampled at every arrival that waits for no answer, or at all of them where
+/// none does.
 #[derive(Clone, Debug)]
 pub struct Backlog {
     width_ns: u64,
@@ -42,6 +43,11 @@ impl Backlog {
         self.sums[bin] += outstanding;
         self.least[bin] = self.least[bin].min(outstanding);
         self.last_bin = self.last_bin.max(bin);
+        self.most = self.most.max(outstanding);
+    }
+
+    /// A request arrives because others were answered, and finds `outstanding` others.
+    pub fn found(&mut self, outstanding: u64) {
         self.most = self.most.max(outstanding);
     }
 

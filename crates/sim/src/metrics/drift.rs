@@ -1,7 +1,7 @@
 //! Whether a run drifted: sums at even distances, from which its first and last third are read.
 
-/// Marks that are kept; where they run out, every second one goes and the distance doubles. So a
-/// third is met within a fiftieth of the run.
+/// Marks that are kept; where they run out, every second one goes and the distance doubles. So 24
+/// remain at least, and a third is met within a twenty-fourth of the run.
 const MARKS: usize = 48;
 
 /// Sums since the start of measured time.

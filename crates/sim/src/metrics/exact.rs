@@ -4,13 +4,15 @@
 /// many bytes.
 pub const MIB_BITS: u32 = 20;
 
-/// Energy or power: what is exact in femtojoules (microwatts), and what is exact in these times
-/// bytes of a MiB. Each is rounded by itself, as it is in the sums of a run.
-pub type Exact = [u128; 2];
+/// Energy or power: what is exact in femtojoules (microwatts), and that of the DRAM and of the write
+/// buffer, which are exact in these times bytes of a MiB. Each is rounded by itself, as it is in the
+/// sums of a run.
+pub type Exact = [u128; 3];
 
 /// Whole picojoules of an energy.
-pub(super) fn picojoules([fj, fj_mib]: Exact) -> u128 {
-    fj / 1_000 + (fj_mib >> MIB_BITS) / 1_000
+pub(super) fn picojoules([fj, dram, buffer]: Exact) -> u128 {
+    let of_memory = |fj_mib: u128| (fj_mib >> MIB_BITS) / 1_000;
+    fj / 1_000 + of_memory(dram) + of_memory(buffer)
 }
 
 /// Adds an energy; what does not fit is refused when the run is reported.

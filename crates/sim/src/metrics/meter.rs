@@ -41,12 +41,12 @@ impl Meter {
     pub fn new(period_ns: u64) -> Self {
         Self {
             period: period_ns,
-            open: VecDeque::from([[0; 2]]),
+            open: VecDeque::from([[0; 3]]),
             first: 0,
             elapsed: 0,
             start: Time::ZERO,
             before: 0,
-            closed: [0; 2],
+            closed: [0; 3],
             closed_pj: 0,
             accesses_pj: 0,
             samples: 0,
@@ -100,7 +100,7 @@ impl Meter {
             let pending = if pending < self.start { self.before } else { self.place(pending) };
             while to >= self.end_of_open() {
                 self.spend(self.end_of_open(), power_uw);
-                self.open.push_back([0; 2]);
+                self.open.push_back([0; 3]);
                 self.settle(pending, sink);
                 if self.open.len() == 1 {
                     self.skip(to.min(pending), power_uw, sink);
@@ -132,7 +132,7 @@ impl Meter {
             self.close(self.period, sink);
         }
         let rest = self.elapsed - self.first * self.period;
-        if rest > 0 || self.open[0] != [0; 2] {
+        if rest > 0 || self.open[0] != [0; 3] {
             self.close(rest, sink);
         }
         MeterReport {
@@ -178,7 +178,7 @@ impl Meter {
     fn skip(&mut self, until: u64, power_uw: Exact, sink: &mut dyn FnMut(&PowerSamples)) {
         let count = until.saturating_sub(self.elapsed) / self.period;
         let energy = power_uw.map(|uw| uw.saturating_mul(u128::from(self.period)));
-        let whole = [1_000, 1_000 << MIB_BITS];
+        let whole = [1_000, 1_000 << MIB_BITS, 1_000 << MIB_BITS];
         if count < 2 || energy.iter().zip(whole).any(|(energy, whole)| energy % whole > 0) {
             return;
         }
@@ -245,7 +245,7 @@ impl Saved for Meter {
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
-        let (mut counts, mut energies) = ([0u64; 4], [[0u128; 2]; 2]);
+        let (mut counts, mut energies) = ([0u64; 4], [[0u128; 3]; 2]);
         counts.load(from)?;
         self.peak_pj.load(from)?;
         self.whole.load(from)?;

@@ -180,7 +180,7 @@ impl Series {
         let place = |time: Time| self.before + time.since(self.start).as_ns();
         spread((place(from), place(until)), self.width, pj, |bin, share| {
             let bin = usize::try_from(bin).expect("a bin of the past");
-            add(&mut self.bins[bin].energy, [share, 0]);
+            add(&mut self.bins[bin].energy, [share, 0, 0]);
         });
     }
 
@@ -236,7 +236,7 @@ impl Series {
         let last = self.bins.len() - 1;
         let rest = self.elapsed - last as u64 * self.width;
         // Rounded down as of the end of each bin, so that what is lost is less than a picojoule.
-        let (mut energy, mut pj) = ([0; 2], 0);
+        let (mut energy, mut pj) = ([0; 3], 0);
         let bins = self.bins.iter().enumerate().map(|(place, bin)| {
             let width = if place == last { rest } else { self.width };
             add(&mut energy, bin.energy);
@@ -432,8 +432,8 @@ mod tests {
             series.begin(Time::from_ns(500));
             for number in 0..10_000 {
                 let arrival = 500 + number * 10;
-                series.advance(Time::from_ns(arrival), 0, [1_500, 0], || counts(number));
-                series.advance(Time::from_ns(arrival + 4), 1, [1_500, 0], || counts(number));
+                series.advance(Time::from_ns(arrival), 0, [1_500, 0, 0], || counts(number));
+                series.advance(Time::from_ns(arrival + 4), 1, [1_500, 0, 0], || counts(number));
                 series.answered(RequestOp::Write, 8, 4 + number % 3);
                 if number % 4 == 0 {
                     series.stream_answered(1, RequestOp::Write, 8);
@@ -477,7 +477,7 @@ mod tests {
     fn energy_is_split_by_time() {
         let mut series = Series::new(10);
         series.begin(Time::from_ns(100));
-        series.advance(Time::from_ns(130), 0, [2_000, 0], Counts::default);
+        series.advance(Time::from_ns(130), 0, [2_000, 0, 0], Counts::default);
         series.took(Time::from_ns(105), Time::from_ns(125), 100);
         series.took(Time::from_ns(110), Time::from_ns(120), 30);
         let report = series.report(&Counts { accesses_pj: 4, ..Counts::default() }, 1, false);
@@ -486,16 +486,21 @@ mod tests {
         assert_eq!(report.bins[1].mean_mw, Some(10.0));
     }
 
-    /// 10 ns a bin: 140 fJ of each kind a bin, and both are rounded down by themselves.
+    /// 10 ns a bin: 140 fJ of each kind a bin, and all are rounded down by themselves.
     #[test]
     fn each_kind_of_energy_is_rounded_by_itself() {
         let mut series = Series::new(10);
         series.begin(Time::ZERO);
-        series.advance(Time::from_ns(125), 0, [14, 14 << MIB_BITS], Counts::default);
+        series.advance(
+            Time::from_ns(125),
+            0,
+            [14, 14 << MIB_BITS, 14 << MIB_BITS],
+            Counts::default,
+        );
         let report = series.report(&Counts::default(), 1, false);
         // 1,750 fJ of each kind; a picojoule of each is full when 72 ns have passed.
         let energy: Vec<_> = report.bins.iter().map(|bin| bin.energy_pj).collect();
-        assert_eq!(energy, [0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0]);
+        assert_eq!(energy, [0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0]);
     }
 
     /// 10 ns a bin: outstanding 2 over [0, 15), 1 over [15, 40).
@@ -503,8 +508,8 @@ mod tests {
     fn a_long_step_is_spread_over_its_bins() {
         let mut series = Series::new(10);
         series.begin(Time::ZERO);
-        series.advance(Time::from_ns(15), 2, [0; 2], Counts::default);
-        series.advance(Time::from_ns(40), 1, [0; 2], Counts::default);
+        series.advance(Time::from_ns(15), 2, [0; 3], Counts::default);
+        series.advance(Time::from_ns(40), 1, [0; 3], Counts::default);
         series.answered(RequestOp::Read, 1, 40);
         let report = series.report(&Counts::default(), 1, false);
         let outstanding: Vec<_> = report.bins.iter().map(|bin| bin.outstanding_ns).collect();

@@ -269,8 +269,7 @@ impl Clip {
             parts.push(format!("what is behind {key}, where {} had been read", self.behind));
         }
         let (requests, were) = (counted(self.taken, "request"), was(self.taken));
-        let note =
-            || format!("{requests} {were} cut out of the trace: without {}", parts.join(", "));
+        let note = || format!("{requests} {were} taken of the trace: without {}", parts.join(", "));
         (!parts.is_empty()).then(note)
     }
 }

@@ -344,7 +344,7 @@ fn the_notes_of_a_worked_example_are_exact() {
             "3 requests were filtered out: 1 by trace.keep_ops, 1 by trace.min_kib, 1 by their \
              address; 1 that was kept ends behind trace.to_sector",
             "1 row is earlier than the row before it, by at most 500 us: sorted",
-            "2 requests were cut out of the trace: without 1 before trace.start_ms, what is behind \
+            "2 requests were taken of the trace: without 1 before trace.start_ms, what is behind \
              trace.end_ms, where 1 had been read",
             "2 requests were widened to multiples of 16 KiB, by 56 sectors in all",
             "1 request was mirrored at the end of the device, sector 3200",
