@@ -57,10 +57,15 @@ impl Cache {
         self.room > 0
     }
 
-    /// Whether a write of so many sectors has room. A write that is larger than the cache has room
-    /// if the cache holds nothing else.
+    /// Whether a write of so many sectors has room. One that is larger than the cache has room if the
+    /// cache holds nothing else.
     pub(super) const fn has_room(&self, sectors: u64) -> bool {
         self.held == 0 || self.held + sectors <= self.room
+    }
+
+    /// Whether a write that is larger than the cache has more sectors left than fit.
+    pub(super) const fn is_overfull(&self) -> bool {
+        self.held > self.room
     }
 
     /// Whether no write is missing on the platters.

@@ -31,6 +31,9 @@ impl Controller {
 pub(super) struct Waiting {
     /// Writes that wait for room in the write cache, in order.
     pub(super) room: VecDeque<RequestId>,
+    /// A write that is larger than the write cache: it is answered when the cache holds what is
+    /// left of it.
+    pub(super) large: Option<RequestId>,
     /// Writes that are answered when they are on the platters, with their numbers.
     pub(super) durable: Vec<(RequestId, u64)>,
     /// Requests that wait for all writes up to a number.
@@ -40,7 +43,8 @@ pub(super) struct Waiting {
 impl Waiting {
     /// Whether a request waits until writes are on the platters.
     pub(super) fn needs_writes(&self) -> bool {
-        !(self.room.is_empty() && self.durable.is_empty() && self.flushed.is_empty())
+        self.large.is_some()
+            || !(self.room.is_empty() && self.durable.is_empty() && self.flushed.is_empty())
     }
 }
 
@@ -175,12 +179,16 @@ impl Disk {
         let (first, end) = sectors_of(self.host[handle].request());
         let number = self.next_number();
         self.cache.write(first, end, number);
-        if self.is_cached(handle) {
-            self.account.buffer_written(false, true);
-            self.check_written(handle, number);
-            self.reply(handle);
-        } else {
+        if !self.is_cached(handle) {
             self.waiting.durable.push((handle, number));
+            return;
+        }
+        self.account.buffer_written(false, true);
+        self.check_written(handle, number);
+        if self.cache.is_overfull() {
+            self.waiting.large = Some(handle);
+        } else {
+            self.reply(handle);
         }
     }
 
@@ -193,6 +201,10 @@ impl Disk {
 
     /// Writes have come to the platters: requests that waited for that go on.
     pub(super) fn wake(&mut self, written: Written) {
+        if let Some(handle) = self.waiting.large.take_if(|_| !self.cache.is_overfull()) {
+            self.charge_written(handle, written);
+            self.reply(handle);
+        }
         let mut durable = std::mem::take(&mut self.waiting.durable);
         durable.retain(|&(handle, number)| {
             let (first, end) = sectors_of(self.host[handle].request());

@@ -92,6 +92,23 @@ fn sequential_transfers_have_the_rate_of_their_zone() {
     }
 }
 
+/// Writes larger than the write cache come at the rate of the platters, whatever the link could do:
+/// all but what the cache holds is there when the last one is answered.
+#[test]
+fn writes_larger_than_the_cache_have_the_rate_of_the_platters() {
+    let keys = ["device.kind=disk", "disk.zones=16", "disk.write_cache_bytes=131072"];
+    for depth in [1, 4] {
+        let requests = in_a_row(RequestOp::Write, 0, 16_384, 20);
+        let (report, done) = closed(&settings(&keys), depth, &requests);
+        let all = report.throughput.makespan_ns as f64;
+        let least = (20.0 * 16_384.0 * 512.0 - 131_072.0) / 80e6 * 1e9;
+        // A revolution for each request may pass, and a seek at the start.
+        let most = least * 1.001 + 22.0 * REVOLUTION as f64 + 22e6;
+        assert!((least..most).contains(&all), "depth {depth}: {all}, {least} to {most}");
+        assert_eq!(done.len(), 20);
+    }
+}
+
 /// The link carries what the head reads at the same time: behind a long read a sector is left, or,
 /// where the link is slower, what it could not carry by then.
 #[test]
