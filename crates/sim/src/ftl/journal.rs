@@ -99,6 +99,9 @@ pub(crate) struct Journal {
     trims: Vec<u64>,
     /// Trims that do since they were last asked for.
     kept: Vec<(Lpn, u64)>,
+    /// The number of the newest trim of each unit, plus one, where a capacitor alone saves them:
+    /// with neither pages nor checkpoints, changes gather nowhere. Else it is empty.
+    unwritten: Vec<u64>,
     /// The log of a device that cannot be cut, which the rest does nothing for.
     log: Option<MapLog>,
 }
@@ -117,9 +120,11 @@ impl Journal {
         let tables = settings.tables.filter(|_| of_blocks);
         let pieces = tables.map_or(page_map, |tables| tables.bytes).div_ceil(unit).max(1);
         let interval = (power.checkpoint_mib << 20).div_ceil(unit);
+        let capacitor = power.plp == Plp::Capacitor;
+        let of_units = |is_kept: bool| if is_kept { settings.exported_units as usize } else { 0 };
         Some(Box::new(Self {
             entries: usize::try_from(power.journal_entries).expect("the key's range is small"),
-            capacitor: power.plp == Plp::Capacitor,
+            capacitor,
             scans: power.oob_scan,
             of_blocks,
             program_units: u64::from(geometry.program_units()),
@@ -128,8 +133,9 @@ impl Journal {
             pages: VecDeque::new(),
             checkpoint: Checkpoint { pieces, interval, ..Checkpoint::default() },
             written: VecDeque::new(),
-            trims: vec![0; if power.is_on() { settings.exported_units as usize } else { 0 }],
+            trims: vec![0; of_units(power.is_on())],
             kept: Vec::new(),
+            unwritten: vec![0; of_units(capacitor && !power.is_written())],
             log,
         }))
     }
@@ -160,6 +166,8 @@ impl Journal {
     fn note(&mut self, change: Change) {
         if self.entries > 0 || self.checkpoint.interval > 0 {
             self.open.push(change);
+        } else if change.trims && !self.unwritten.is_empty() {
+            self.unwritten[change.lpn.index()] = change.number.map_or(0, |number| number + 1);
         }
     }
 
@@ -307,6 +315,9 @@ impl Journal {
             let newest = &mut trims[change.lpn.index()];
             *newest = (*newest).max(change.number.map_or(0, |number| number + 1));
         }
+        for (newest, unwritten) in trims.iter_mut().zip(&self.unwritten).filter(|_| saved) {
+            *newest = (*newest).max(*unwritten);
+        }
         trims
     }
 
@@ -340,6 +351,7 @@ impl Journal {
         self.pages.clear();
         self.under_way.fill(0);
         self.open.clear();
+        self.unwritten.fill(0);
         self.checkpoint.begun = self.checkpoint.over;
         self.checkpoint.changes = 0;
     }

@@ -124,6 +124,11 @@ impl Losses<'_> {
     ) -> Option<Lost> {
         let number = newest.checked_sub(1)?;
         let trimmed = self.trims.get(lpn as usize).is_some_and(|trim| *trim > newest);
+        // A trim that was answered wants nothing there, found or forgotten.
+        let answered = |(_, change): &(u64, &Known)| change.answered.is_some();
+        let wanted = self.durable.changes_of(lpn).rev().find(answered);
+        let gone = kept == 0 && self.image.place[lpn as usize] == 0;
+        let trimmed = trimmed || wanted.is_some_and(|(at, last)| gone && last.trims && at > number);
         if newest <= kept || trimmed || unanswered.contains(&(lpn, number)) {
             return None;
         }

@@ -123,14 +123,19 @@ impl Stopped<'_> {
         (saved, bound): (bool, &[Ppn]),
         left: &BTreeSet<(u32, u64)>,
     ) -> Image {
-        if !self.settings.keys.power.oob_scan {
+        let power = &self.settings.keys.power;
+        if !power.oob_scan && !saved && !power.is_written() {
+            // No map is anywhere on flash, and no spare area is read.
+            return Image::nothing(self.ftl);
+        }
+        if !power.oob_scan {
             return image::rewound(self.ftl, spare, saved);
         }
         let mut found = image::scan(self.ftl, spare, trims, left);
         if self.ftl.is_planned() {
             image::settle_by_blocks(&self.settings.geometry, spare, &mut found);
         }
-        if saved && self.settings.keys.power.journal_entries == 0 {
+        if saved && power.journal_entries == 0 {
             // Where the whole map is saved, nothing comes back that it has not.
             image::leave_out_unmapped(self.ftl, &mut found, bound);
         }

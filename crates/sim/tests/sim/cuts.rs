@@ -241,6 +241,41 @@ fn broken(settings: &Settings, requests: &[Request], cuts: u64) -> (usize, Vec<H
     (broken, how)
 }
 
+/// A capacitor that is large enough saves the whole map where there is no journal: a trim that was
+/// answered takes nothing away that was promised, and what it forgot is not there again, with a
+/// flush behind it or without. One of 1 uJ saves no map, so trims come back, and without a scan
+/// nothing is found.
+#[test]
+fn a_capacitor_alone_keeps_trims() {
+    let (trim, trimmed) = (request(20_000, RequestOp::Trim, 1, 2), [1, 2]);
+    let writes: Vec<Request> = spaced(4);
+    let without: Vec<Request> = writes.iter().copied().chain([trim]).collect();
+    let with: Vec<Request> = without.iter().copied().chain([flush(30_000)]).collect();
+    let layers: [&[&str]; 3] = [&[], &["ftl.scheme=bast"], &["power.oob_scan=false"]];
+    let cut = |keys: &[&str], requests: &[Request]| {
+        let own = ["nand.program_order=any", "power.plp=capacitor", "geometry.channels=1"];
+        let settings = plain(&[&own, keys].concat());
+        cut_at(&settings, requests, Time::from_us(50_000), 1)
+    };
+    for keys in layers {
+        for requests in [&without, &with] {
+            let (drive, first) = cut(keys, requests);
+            assert_eq!(first.lost, [], "{keys:?}");
+            let holds = |unit| first.held.iter().find(|held| held.unit == unit);
+            let versions = trimmed.map(|unit| holds(unit).expect("it was trimmed").version);
+            assert!(versions.iter().all(|version| *version >= Some(4)), "{keys:?}: {first:?}");
+            let (_, second) = Session::new(drive).cut(2).expect("it can be cut");
+            assert_eq!(second.lost, [], "{keys:?}, again");
+        }
+    }
+    let (_, small) = cut(&["power.capacitor_uj=1"], &with);
+    assert!(small.lost.iter().all(|lost| lost.how == How::Untrimmed && lost.promised), "{small:?}");
+    assert_eq!(small.lost.len(), 2);
+    let (_, nothing) = cut(&["power.capacitor_uj=1", "power.oob_scan=false"], &with);
+    let how: Vec<_> = nothing.lost.iter().map(|lost| (lost.first_sector, lost.how)).collect();
+    assert_eq!(how, [(0, How::Unfound), (24, How::Unfound)], "units 0 and 3: the rest is trimmed");
+}
+
 /// Each planted fault breaks a promise, and the sound device beside it breaks none.
 #[test]
 fn planted_faults_break_promises_and_sound_devices_do_not() {
