@@ -147,6 +147,41 @@ fn a_checkpoint_takes_the_time_of_its_pages() {
     assert!(cut.lost.iter().all(|lost| lost.how == How::Unfound && lost.promised));
 }
 
+/// Recovery reads no page of the journal whose block was erased since: of a journal that is never
+/// closed by a checkpoint at most what flash holds, however long the device was written. Entries of
+/// one flash page are read at once.
+#[test]
+fn recovery_reads_what_is_left_of_the_journal() {
+    let keys = ["geometry.channels=1", "power.journal_entries=4"];
+    let layers: [&[&str]; 2] = [&[], &["ftl.scheme=bast", "nand.program_order=any"]];
+    for layer in layers {
+        let settings = plain(&[&keys, layer].concat());
+        let (pages, mut random) = (u64::from(settings.geometry.blocks()) * 16, Random(3));
+        let mut one = |number: u64| match (number * 20_000, random.below(100)) {
+            (at, lpn) if number % 2 == 0 => request(at, RequestOp::Trim, lpn, 1),
+            (at, lpn) => write(at, lpn),
+        };
+        let requests: Vec<Request> = (0..12_000).map(&mut one).collect();
+        let read = |count: usize| {
+            let at = requests[count - 1].arrival + Span::from_us(20_000);
+            cut_at(&settings, &requests[..count], at, 1).1.reads
+        };
+        let [some, more, most] = [100, 6_000, 12_000].map(read);
+        assert!(some.journal > 0, "{layer:?}: {some:?}");
+        for reads in [more, most] {
+            assert!(reads.journal > 0 && reads.journal <= pages, "{layer:?}: {reads:?}");
+            assert!(reads.journal + reads.spare <= 2 * pages, "{layer:?}: {reads:?}");
+        }
+    }
+    // Four units are committed at once, and their entries of one change each fill one page.
+    let wide = ["geometry.channels=1", "geometry.page_bytes=16384", "ftl.mapping_unit_bytes=4096"];
+    let settings = plain(&[&wide[..], &["power.journal_entries=1"]].concat());
+    let four = |number: u64| request(number * 2_000, RequestOp::Write, number * 4, 4);
+    let requests: Vec<Request> = (0..10).map(four).collect();
+    let (_, cut) = cut_at(&settings, &requests, Time::from_us(200_000), 1);
+    assert_eq!((cut.reads.journal, cut.reads.spare), (10, 10));
+}
+
 /// Requests that arrive during recovery are answered behind it, and a loss of power meanwhile loses
 /// nothing more: what the capacitor saved is on flash still.
 #[test]
