@@ -42,7 +42,7 @@ impl Device {
 
     /// The device that begins again.
     fn restart(mut self, measured: bool, found: Found) -> (Self, Cut) {
-        let Found { cut, mut durable, image, trims, lines, bound, read } = found;
+        let Found { cut, mut durable, image, trims, lines, bound, saved_pages, read } = found;
         let mut settings = self.settings.clone();
         settings.keys.state.initial = InitialState::Fresh;
         settings.keys.buffer.initial = InitialBuffer::Empty;
@@ -55,7 +55,8 @@ impl Device {
         device.full_way = self.full_way;
         self.account.power_fails(self.now, self.ftl.batch_cleaned(), &read);
         let (owner, version) = (&durable.owner[..], &durable.version[..]);
-        let recovered = Recovered { place: &image.place, bound: &bound, trims, owner, version };
+        let (place, bound) = (&image.place[..], &bound[..]);
+        let recovered = Recovered { place, bound, trims, saved_pages, owner, version };
         self.ftl.restart(&self.settings, measured, recovered);
         durable.restart();
         device.ftl = self.ftl;

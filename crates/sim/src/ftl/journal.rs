@@ -106,6 +106,8 @@ pub(crate) struct Journal {
     /// The number of the newest trim of each unit, plus one, where a capacitor alone saves them:
     /// with neither pages nor checkpoints, changes gather nowhere. Else it is empty.
     unwritten: Vec<u64>,
+    /// Flash pages that a capacitor had filled when the power failed last.
+    saved: u64,
     /// The log of a device that cannot be cut, which the rest does nothing for.
     log: Option<MapLog>,
 }
@@ -141,6 +143,7 @@ impl Journal {
             trims: vec![0; of_units(power.is_on())],
             kept: Vec::new(),
             unwritten: vec![0; of_units(capacitor && !power.is_written())],
+            saved: 0,
             log,
         }))
     }
@@ -351,6 +354,20 @@ impl Journal {
         }
     }
 
+    /// Flash pages that recovery reads of what a capacitor saves now: the map, or the pages that the
+    /// journal lacks.
+    pub(super) fn pages_of_tail(&self) -> u64 {
+        match self.entries {
+            0 => self.checkpoint.pieces.div_ceil(self.page_units.into()),
+            _ => self.tail_pages(),
+        }
+    }
+
+    /// Flash pages of what a capacitor saved of it when the power failed last.
+    pub(super) const fn pages_saved(&self) -> u64 {
+        self.saved
+    }
+
     /// What recovery reads.
     pub(crate) fn known(&self) -> Known {
         let complete = self.checkpoint.complete;
@@ -361,9 +378,9 @@ impl Journal {
         }
     }
 
-    /// The power is back: nothing is under way.
-    pub(super) fn restart(&mut self, trims: Vec<u64>) {
-        self.trims = trims;
+    /// The power is back: nothing is under way. A capacitor has filled so many flash pages.
+    pub(super) fn restart(&mut self, trims: Vec<u64>, saved: u64) {
+        (self.trims, self.saved) = (trims, saved);
         self.pages.clear();
         self.under_way.fill(0);
         self.open.clear();

@@ -41,6 +41,8 @@ pub(crate) struct Found {
     pub(crate) lines: Vec<Line>,
     /// Units whose program was under way.
     pub(crate) bound: Vec<Ppn>,
+    /// Flash pages with what the capacitor has saved of the map or of the journal.
+    pub(crate) saved_pages: u64,
     /// What the reads of recovery took: of pages with all bits a cell, and of those with one.
     pub(crate) read: [Work; 2],
 }
@@ -61,7 +63,11 @@ impl Stopped<'_> {
         let before = durable.clone();
         let in_flight: BTreeSet<(u32, u64)> = torn.iter().filter_map(|torn| torn.unit).collect();
         let paired = self.destroy_paired(&torn, &mut durable);
-        let saved = charge.pays(u128::from(self.ftl.tail_pages()) * self.program_pj(false));
+        // Where recovery is not over, what was saved before is on flash still.
+        let again = self.now < self.ready;
+        let tail = || u128::from(self.ftl.tail_pages()) * self.program_pj(false);
+        let saved = again || charge.pays(tail());
+        let saved_pages = if saved { self.ftl.pages_of_tail(again) } else { 0 };
         let trims = self.ftl.trims_after(saved, &erased);
         let owners = self.owners(&durable, &torn, seed);
         let spare = Spare { owner: &owners, version: &durable.version };
@@ -97,7 +103,7 @@ impl Stopped<'_> {
         for program in torn.iter().filter(|torn| !damage.counts(torn)) {
             durable.holds_nothing(program.ppn.get());
         }
-        let (reads, recovery, read) = self.read_all(&durable, lines.len());
+        let (reads, recovery, read) = self.read_all(&durable, (lines.len(), saved_pages));
         let cut = Cut {
             at: self.now,
             seed,
@@ -111,7 +117,7 @@ impl Stopped<'_> {
             energy_pj: u64::try_from(charge.spent).unwrap_or(u64::MAX),
             needed_pj: u64::try_from(charge.needed).unwrap_or(u64::MAX),
         };
-        Found { cut, durable, image, trims, lines, bound, read }
+        Found { cut, durable, image, trims, lines, bound, saved_pages, read }
     }
 
     /// What recovery finds of each unit, where the capacitor has `saved` the map or not, and units
@@ -184,7 +190,7 @@ impl Stopped<'_> {
         };
         let lines: Vec<Line> = buffer.held().filter(unsaved).copied().collect();
         if self.now < self.ready {
-            // Recovery is not over: what was saved before is on flash still.
+            // What was saved before is on flash still.
             return lines;
         }
         let most = self.settings.geometry.program_units() as usize;
@@ -227,9 +233,14 @@ impl Stopped<'_> {
     }
 
     /// Recovery reads: the checkpoint, the journal, what the capacitor has saved, and then spare
-    /// areas, of all blocks with a program since the checkpoint. Each kind is spread over all dies.
+    /// areas, of all blocks with a program since the checkpoint. It has saved so many units of the
+    /// buffer, and so many pages of the map or of the journal. Each kind is spread over all dies.
     /// Returns how many there are, how long they take, and their work.
-    fn read_all(&self, durable: &Durable, saved: usize) -> (Reads, Span, [Work; 2]) {
+    fn read_all(
+        &self,
+        durable: &Durable,
+        (saved, saved_pages): (usize, u64),
+    ) -> (Reads, Span, [Work; 2]) {
         let geometry = &self.settings.geometry;
         let known = self.ftl.known();
         let units = u64::from(geometry.units_per_page);
@@ -248,7 +259,7 @@ impl Stopped<'_> {
         let reads = Reads {
             checkpoint: known.pieces.div_ceil(units),
             journal: known.pages,
-            dumped: (saved as u64).div_ceil(units),
+            dumped: saved_pages + (saved as u64).div_ceil(units),
             spare: spare.iter().map(Vec::len).sum::<usize>() as u64,
         };
         let page_ns = self.settings.transfer_ns(geometry.page_bytes.into());

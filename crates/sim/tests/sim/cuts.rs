@@ -147,6 +147,43 @@ fn a_checkpoint_takes_the_time_of_its_pages() {
     assert!(cut.lost.iter().all(|lost| lost.how == How::Unfound && lost.promised));
 }
 
+/// What a capacitor saves of the map, or of what the journal lacks, is read behind the cut, and
+/// again where the power fails meanwhile, without another charge: a map of four bytes a unit, or a
+/// page for so many changes.
+#[test]
+fn what_a_capacitor_saved_is_read() {
+    let base = ["geometry.channels=1", "power.plp=capacitor"];
+    let at = Time::from_us(40_000);
+    let cases: [(&[&str], fn(&Settings) -> u64); 3] = [
+        (&["power.oob_scan=false"], |settings| u64::from(settings.exported_units).div_ceil(1_024)),
+        (&[], |settings| u64::from(settings.exported_units).div_ceil(1_024)),
+        // Of eleven changes ten are in two pages.
+        (&["power.journal_entries=5"], |_| 1),
+    ];
+    for (keys, wanted) in cases {
+        let shape = ["geometry.blocks_per_plane=512"];
+        let settings = plain(&[&base[..], &shape, keys].concat());
+        let wanted = wanted(&settings);
+        let (drive, first) = cut_at(&settings, &spaced(11), at, 1);
+        assert_eq!((first.reads.dumped, first.lost.len()), (wanted, 0), "{keys:?}");
+        let page_ns = settings.transfer_ns(4_096) + settings.keys.channel.command_ns + 50_000;
+        let spare_ns = settings.transfer_ns(16) + settings.keys.channel.command_ns + 50_000;
+        let pages = first.reads.dumped + first.reads.journal;
+        let time = pages * page_ns + first.reads.spare * spare_ns;
+        assert_eq!(first.recovery, Span::from_ns(time), "{keys:?}");
+        assert!(first.energy_pj > 0);
+        let (drive, again) = Session::new(drive).cut(2).expect("it can be cut");
+        assert_eq!((again.reads, again.energy_pj), (first.reads, 0), "{keys:?}");
+        let mut later = Session::new(drive);
+        later.advance(at + again.recovery + again.recovery, Stop::At).expect("it runs");
+        let third = later.cut(3).expect("it can be cut").1;
+        let is_map = settings.keys.power.journal_entries == 0;
+        assert_eq!(third.reads.dumped, if is_map { wanted } else { 0 }, "{keys:?}");
+    }
+    let small = plain(&[&base[..], &["power.capacitor_uj=1"]].concat());
+    assert_eq!(cut_at(&small, &spaced(11), at, 1).1.reads.dumped, 0, "nothing is saved");
+}
+
 /// Recovery reads no page of the journal whose block was erased since: of a journal that is never
 /// closed by a checkpoint at most what flash holds, however long the device was written. Entries of
 /// one flash page are read at once.
