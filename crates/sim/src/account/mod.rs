@@ -6,6 +6,7 @@ pub(crate) mod durable;
 mod energy;
 mod phases;
 mod placed;
+mod promises;
 pub mod report;
 mod results;
 mod streams;

@@ -5,7 +5,7 @@ use crate::common::{
     Random, flush, request, restored, saved, seeds, settings, try_settings, write,
 };
 use crate::generators::devices::{Family, case};
-use flashyard_core::request::{Request, RequestOp};
+use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::{Span, Time};
 use flashyard_sim::config::{MapReserve, Plp, Settings};
 use flashyard_sim::cut::{Cut, How};
@@ -420,6 +420,28 @@ fn faults_name_what_they_want() {
         let error = try_settings(&[&["map.store=resident"], keys].concat()).unwrap_err();
         assert!(error.contains("power.fault") && error.contains(wants), "{keys:?}: {error}");
     }
+}
+
+/// A flush promises what was answered before it arrived. A write whose units are on flash in part,
+/// and that is taken back, was promised where its answer came first, or said so itself (FUA), and
+/// not where the flush arrived before.
+#[test]
+fn a_flush_promises_what_was_answered_before_it() {
+    let keys = ["geometry.channels=1", "buffer.bytes=65536", "power.paired_pages=true"];
+    let cells = ["nand.bits_per_cell=2", "nand.program_us=600", "power.journal_entries=32"];
+    let settings = plain(&[&keys[..], &cells].concat());
+    // Page 1 shares its word line with page 0, which an interrupted program of it destroys.
+    let promised = |begin: [Request; 2]| {
+        let requests = [begin[0], begin[1], write(4_000, 1), flush(4_030)];
+        let (_, cut) = cut_at(&settings, &requests, Time::from_us(4_330), 1);
+        let lost = cut.lost.iter().find(|lost| lost.first_sector == 0).copied();
+        let lost = lost.unwrap_or_else(|| panic!("{cut:?}"));
+        assert_eq!((lost.how, lost.kept), (How::Paired, None));
+        lost.promised
+    };
+    assert!(promised([write(0, 0), flush(500)]), "the flush arrived behind the answer");
+    assert!(!promised([write(0, 0), flush(0)]), "it arrived before the answer");
+    assert!(promised([flush(0), write(100, 0).with(Flags::FUA)]), "the answer says so");
 }
 
 /// A write of many units is there or not, as long as the older contents are there.
