@@ -190,8 +190,8 @@ impl Settings {
     }
 
     /// What a log of the map remembers. What a device that can be cut remembers: of each physical
-    /// unit its owner and version, when each block was programmed last, and of each logical unit the
-    /// newest trim, the newest one that a capacitor alone saves, and what a flush has promised.
+    /// unit its owner and version, when each block was programmed last, and of each logical unit
+    /// the newest trim, the newest one that a capacitor alone saves, and what a flush has promised.
     fn add_power(&self, footprint: &mut Footprint) {
         footprint.add("log of the map", map_log::bytes(self), true, FEWER_UNITS);
         if self.keys.power.is_on() {

@@ -354,8 +354,8 @@ impl Journal {
         }
     }
 
-    /// Flash pages that recovery reads of what a capacitor saves now: the map, or the pages that the
-    /// journal lacks.
+    /// Flash pages that recovery reads of what a capacitor saves now: the map, or the pages that
+    /// the journal lacks.
     pub(super) fn pages_of_tail(&self) -> u64 {
         match self.entries {
             0 => self.checkpoint.pieces.div_ceil(self.page_units.into()),

@@ -40,8 +40,8 @@ impl Base {
 }
 
 impl Lent<'_> {
-    /// A block has been erased: what was trimmed in it cannot come back, and its pages of the journal
-    /// are gone.
+    /// A block has been erased: what was trimmed in it cannot come back, and its pages of the
+    /// journal are gone.
     #[inline]
     pub(super) fn note_erase(&mut self, block: BlockId) {
         let units = self.base.geometry.units_per_block();

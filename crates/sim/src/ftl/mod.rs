@@ -157,8 +157,8 @@ impl Ftl {
         self.base.journal.as_ref().map_or(0, |journal| journal.tail_pages())
     }
 
-    /// Flash pages that recovery reads of that, if a capacitor writes it now; or, `again`, of what it
-    /// wrote when the power failed last.
+    /// Flash pages that recovery reads of that, if a capacitor writes it now; or, `again`, of what
+    /// it wrote when the power failed last.
     pub(crate) fn pages_of_tail(&self, again: bool) -> u64 {
         let pages = |journal: &journal::Journal| {
             if again { journal.pages_saved() } else { journal.pages_of_tail() }
