@@ -7,6 +7,7 @@ mod energy;
 mod phases;
 mod placed;
 mod promises;
+pub(crate) mod recovered;
 pub mod report;
 mod results;
 mod streams;
@@ -26,6 +27,7 @@ use flashyard_core::command::Purpose;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::request::SECTOR_BYTES;
 use phases::OpenPhase;
+use recovered::Took;
 use totals::Totals;
 use watch::Watch;
 
@@ -139,6 +141,8 @@ pub(crate) struct Account {
     phases: Vec<PhaseReport>,
     /// Work of measured time.
     measured: Usage,
+    /// The last recovery, until a phase behind it is over.
+    recovery: Option<Box<Took>>,
     /// The phase under way.
     open: Option<OpenPhase>,
     config: Config,
@@ -161,6 +165,7 @@ impl Account {
             own_work: 0,
             phases: Vec::new(),
             measured: Usage::none(&settings.geometry),
+            recovery: None,
             open: None,
             config: Config::of(settings),
             made: Made::default(),

@@ -11,17 +11,19 @@ mod reads;
 mod stopped;
 mod torn;
 
+pub(crate) use crate::account::Usage;
 use crate::account::durable::Durable;
+use crate::account::recovered::Took;
 use crate::buffer::Line;
 use crate::config::Plp;
 use crate::cut::{Cut, Reads};
 use crate::metrics::counters::{ArrayWork, Tally, Work};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::RequestOp;
-use flashyard_core::units::{BlockId, Ppn, Span};
+use flashyard_core::units::{BlockId, Ppn};
 use image::{Image, Spare};
 use losses::Losses;
-use reads::{Kind, Took};
+use reads::Kind;
 use std::collections::BTreeSet;
 use stopped::Charge;
 pub(crate) use stopped::Stopped;
@@ -43,8 +45,8 @@ pub(crate) struct Found {
     pub(crate) bound: Vec<Ppn>,
     /// Flash pages with what the capacitor has saved of the map or of the journal.
     pub(crate) saved_pages: u64,
-    /// What the reads of recovery took: of pages with all bits a cell, and of those with one.
-    pub(crate) read: [Work; 2],
+    /// What the reads of recovery took.
+    pub(crate) took: Took,
 }
 
 impl Stopped<'_> {
@@ -103,13 +105,13 @@ impl Stopped<'_> {
         for program in torn.iter().filter(|torn| !damage.counts(torn)) {
             durable.holds_nothing(program.ppn.get());
         }
-        let (reads, recovery, read) = self.read_all(&durable, (lines.len(), saved_pages));
+        let (reads, took) = self.read_all(&durable, (lines.len(), saved_pages));
         let cut = Cut {
             at: self.now,
             seed,
             lost,
             held,
-            recovery,
+            recovery: took.ready.since(took.from),
             reads,
             torn_units: torn.len() as u64,
             torn_erases,
@@ -117,7 +119,7 @@ impl Stopped<'_> {
             energy_pj: u64::try_from(charge.spent).unwrap_or(u64::MAX),
             needed_pj: u64::try_from(charge.needed).unwrap_or(u64::MAX),
         };
-        Found { cut, durable, image, trims, lines, bound, saved_pages, read }
+        Found { cut, durable, image, trims, lines, bound, saved_pages, took }
     }
 
     /// What recovery finds of each unit, where the capacitor has `saved` the map or not, and units
@@ -235,12 +237,8 @@ impl Stopped<'_> {
     /// Recovery reads: the checkpoint, the journal, what the capacitor has saved, and then spare
     /// areas, of all blocks with a program since the checkpoint. It has saved so many units of the
     /// buffer, and so many pages of the map or of the journal. Each kind is spread over all dies.
-    /// Returns how many there are, how long they take, and their work.
-    fn read_all(
-        &self,
-        durable: &Durable,
-        (saved, saved_pages): (usize, u64),
-    ) -> (Reads, Span, [Work; 2]) {
+    /// Returns how many there are, and what they take.
+    fn read_all(&self, durable: &Durable, (saved, saved_pages): (usize, u64)) -> (Reads, Took) {
         let geometry = &self.settings.geometry;
         let known = self.ftl.known();
         let units = u64::from(geometry.units_per_page);
@@ -264,15 +262,15 @@ impl Stopped<'_> {
         };
         let page_ns = self.settings.transfer_ns(geometry.page_bytes.into());
         let spare_ns = self.settings.transfer_ns(SPARE_BYTES * units);
-        let (mut took, mut at) = (Took::default(), self.now);
+        let (mut took, mut at) = (Took::nothing(geometry, self.now), self.now);
         let whole = Kind { data_ns: page_ns, is_slc: &|_| false };
         for count in [reads.checkpoint, reads.journal, reads.dumped] {
             let pages = spread(count, geometry.dies());
             at = reads::read_all(self.flash, geometry, &pages, &whole, (at, &mut took));
         }
         let areas = Kind { data_ns: spare_ns, is_slc: &|ppn| self.ftl.is_slc(Some(ppn)) };
-        at = reads::read_all(self.flash, geometry, &spare, &areas, (at, &mut took));
-        (reads, at.since(self.now), took)
+        took.ready = reads::read_all(self.flash, geometry, &spare, &areas, (at, &mut took));
+        (reads, took)
     }
 }
 

@@ -219,6 +219,43 @@ fn recovery_reads_what_is_left_of_the_journal() {
     assert_eq!((cut.reads.journal, cut.reads.spare), (10, 10));
 }
 
+/// Recovery is work of the time before requests: in the foreground where they wait for it, idle
+/// where they come later, and behind the last request where none comes. Its dies are busy where it
+/// is in measured time, and so is what a phase has done that a cut ends.
+#[test]
+fn recovery_counts_before_the_requests_behind_it() {
+    let settings = plain(&["geometry.channels=1"]);
+    let at = Time::from_us(200_000);
+    let report = |wait: Option<u64>| {
+        let (drive, cut) = cut_at(&settings, &spaced(64), at, 1);
+        let mut session = Session::new(drive);
+        if let Some(wait) = wait {
+            let late = cut.at + Span::from_ns(cut.recovery.as_ns() / 2 * wait);
+            session.submit(&request(0, RequestOp::Read, 0, 1).at(late)).unwrap();
+        }
+        (session.finish().expect("it runs"), cut)
+    };
+    let mut busy = Vec::new();
+    for (wait, phase) in [(Some(0), 0), (Some(1), 0), (Some(4), 1), (None, 2)] {
+        let (report, cut) = report(wait);
+        let phases = ["foreground", "idle", "post"];
+        let reads = phases.map(|phase| report.flash.phases[phase]["read"]);
+        let host = if wait.is_some() { [1, 0, 0] } else { [0; 3] };
+        let wanted = [0, 1, 2].map(|of| host[of] + u64::from(of == phase) * cut.reads.all());
+        assert_eq!(reads, wanted, "{wait:?}");
+        assert!(report.energy_pj.by_phase[phases[phase]] > 0);
+        assert_eq!(report.energy_pj.by_phase.values().sum::<u64>(), report.energy_pj.total);
+        busy.push((report.utilisation.dies.busy_ns[0], cut));
+    }
+    // 64 programs; the read and all of recovery, the same and half of it, the read, and neither.
+    let (programs, recovery) = (busy[3].0, busy[3].1.recovery.as_ns());
+    let read = busy[2].0 - programs;
+    assert!(programs >= 64 * 500_000 && read >= 50_000, "{programs} {read}");
+    let shares = [busy[0].0, busy[1].0].map(|all: u64| all - programs - read);
+    assert!(shares[0].abs_diff(recovery) < 64 * 1_000, "{shares:?} of {recovery}");
+    assert!((2 * shares[1]).abs_diff(shares[0]) < 4, "{shares:?}");
+}
+
 /// Requests that arrive during recovery are answered behind it, and a loss of power meanwhile loses
 /// nothing more: what the capacitor saved is on flash still.
 #[test]
