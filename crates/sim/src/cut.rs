@@ -72,8 +72,8 @@ pub struct Lost {
     pub kept: Option<u64>,
     /// How they were lost.
     pub how: How,
-    /// Whether the device had promised to keep them. Of contents that were on flash it knows only
-    /// whether a flush was answered that had arrived behind their change.
+    /// Whether the device had promised to keep them, or older ones that the unit does not hold
+    /// either: the answer said so, or a flush was answered that had arrived behind the answer.
     pub promised: bool,
 }
 

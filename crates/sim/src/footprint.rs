@@ -6,7 +6,7 @@
 
 use crate::account::durable::Written;
 use crate::buffer;
-use crate::config::{Eviction, InitialState, MapStore, PartialWrite, ProgramOrder, Settings};
+use crate::config::{Eviction, InitialState, MapStore, PartialWrite, Plp, ProgramOrder, Settings};
 use crate::flash::{Channel, Die};
 use crate::ftl::planned::PAST_BYTES;
 use crate::ftl::{MOVED_BYTES, PLANE_BYTES, ZoneBlocks};
@@ -15,6 +15,7 @@ use crate::initial;
 use crate::metrics::histogram::Histogram;
 use crate::parts::blocks::{Blocks, Care};
 use crate::parts::log::none::RawOrder;
+use flashyard_core::request::Flags;
 use flashyard_core::units::ChannelId;
 
 /// Bytes of a table entry.
@@ -189,15 +190,19 @@ impl Settings {
     }
 
     /// What a log of the map remembers. What a device that can be cut remembers: of each physical
-    /// unit its owner and version, when each block was programmed last, and the newest trim of each
-    /// logical unit.
+    /// unit its owner and version, when each block was programmed last, and of each logical unit
+    /// the newest trim, the newest one that a capacitor alone saves, and what a flush has promised.
     fn add_power(&self, footprint: &mut Footprint) {
         footprint.add("log of the map", map_log::bytes(self), true, FEWER_UNITS);
         if self.keys.power.is_on() {
             let (units, blocks) = (self.geometry.units(), u64::from(self.geometry.blocks()));
+            let power = &self.keys.power;
+            let unwritten = power.plp == Plp::Capacitor && !power.is_written();
+            let promised = !self.answers_durably(Flags::NONE);
+            let of_unit = 8 + 8 * u64::from(unwritten) + 9 * u64::from(promised);
             let bytes = (ENTRY + 8) * units
                 + blocks * size::<Written>()
-                + 8 * u64::from(self.exported_units);
+                + of_unit * u64::from(self.exported_units);
             footprint.add("spare areas", bytes, self.is_written(), "leave the section power out");
         }
     }

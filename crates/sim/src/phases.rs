@@ -144,6 +144,11 @@ impl<B> Running<B> {
         &self.begun
     }
 
+    /// What dies and channels had done at its first arrival.
+    pub(crate) const fn usage(&self) -> &Usage {
+        &self.usage
+    }
+
     /// Requests that streams have given and that are not issued.
     pub(crate) fn held(&self) -> u64 {
         self.feeds.iter().filter(|feed| feed.next.is_some()).count() as u64

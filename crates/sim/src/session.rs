@@ -530,7 +530,8 @@ impl Session {
             return Err(SimError::NoCut);
         }
         device.pass_to(self.now);
-        let (device, cut) = device.cut(*run.begun(), seed);
+        let work = [run.usage(), &device.usage()];
+        let (device, cut) = device.cut((*run.begun(), work), seed);
         Ok((Drive::Flash(Box::new(device)), cut))
     }
 

@@ -479,6 +479,50 @@ fn compare_with_the_oracle(times: u32) {
     }
 }
 
+/// A device whose recovery is worse than what the oracle assumes is refused, with the key and what
+/// to do instead. Cuts of a session do break promises of it, also of trims behind a flush. The
+/// sound device beside each is watched.
+#[test]
+fn devices_that_lose_more_than_the_oracle_knows_are_refused() {
+    let journal = "power.journal_entries=32";
+    let base = ["nand.bits_per_cell=2", "buffer.bytes=65536", "state.initial=fresh"];
+    let kept = ["power.oob_scan=true", "buffer.volatile=false", "power.plp=capacitor"];
+    let pages = ["power.oob_scan=true", journal];
+    let pairs: [(&[&str], &[&str], &str); 7] = [
+        (&kept, &["power.capacitor_uj=1"], "power.capacitor_uj = 1"),
+        (&pages, &["power.fault=unserialisable"], "power.fault = \"unserialisable\""),
+        (&pages, &["power.fault=shorn_writes"], "power.fault = \"shorn_writes\""),
+        (&pages, &["power.fault=bit_corruption"], "power.fault = \"bit_corruption\""),
+        (&pages, &["power.paired_pages=true"], "power.paired_pages"),
+        (&pages, &["power.oob_scan=false", "power.checkpoint_mib=1"], "power.oob_scan"),
+        (&pages, &["power.journal_entries=0"], "power.journal_entries = 0"),
+    ];
+    let requests = mixed(800, 300, 3);
+    for (sound, more, key) in pairs {
+        let of = |keys: &[&str]| settings("small-full", &[&SMALL[..], &base, keys].concat());
+        let (cuts, _) = watched(&of(sound), &requests, 10);
+        assert!(cuts.broken.is_empty(), "{sound:?}: {:?}", cuts.broken);
+        let faulty = of(&[sound, more].concat());
+        let refused = Oracle::new(&faulty, 10, 7).err().expect("it is refused").to_string();
+        assert!(refused.contains(key) && refused.contains("Session.cut"), "{refused}");
+        let mut session = Session::new(Drive::new(&faulty));
+        for request in &requests {
+            session.submit(request).expect("it fits");
+        }
+        let end = requests.last().expect("some").arrival.as_ns();
+        let broken = (1..=60).any(|number| {
+            session.advance(Time::from_ns(end * number / 60), Stop::At).expect("it runs");
+            session.fork().cut(number).expect("it can be cut").1.broken().next().is_some()
+        });
+        assert!(broken, "{more:?} breaks no promise");
+    }
+    // What the watcher sees by itself, and a capacitor that is large enough, are no reason.
+    for keys in [&["power.fault=flush_ignored"][..], &[]] {
+        let followed = settings("small-full", &[&SMALL[..], &base, &pages, keys].concat());
+        assert!(Oracle::new(&followed, 10, 7).is_ok(), "{keys:?}");
+    }
+}
+
 /// Writes of a unit each, every 10 us, that a buffer takes which nothing flushes: each cut loses
 /// all that were answered, and the first of them is the oldest.
 #[test]
@@ -500,8 +544,7 @@ fn a_buffer_that_keeps_all_loses_all() {
 }
 
 /// Cuts that are made of a run break promises by the record of the host alone: none of sound
-/// devices, some with each fault. The device names the same units as shorn or corrupt; of others it
-/// does not know which of their writes had FUA.
+/// devices, some with each fault. The device names the same units.
 #[test]
 fn cuts_that_are_made_break_what_the_device_says() {
     let power = ["power.oob_scan=true", "power.journal_entries=32", "power.checkpoint_mib=1"];
@@ -517,11 +560,10 @@ fn cuts_that_are_made_break_what_the_device_says() {
         let mut units = 0;
         let made =
             crate::points::made::make_telling(&plan, &settings, 40, span, &mut |cut, broken| {
-                let known = |how: How| fault == "none" || matches!(how, How::Shorn | How::Corrupt);
-                let told = broken.iter().filter(|(_, how)| known(*how));
+                let told = broken.iter();
                 let told: Vec<u32> = told.map(|(broken, _)| broken.unit).collect();
                 let unit = |lost: &Lost| u32::try_from(lost.first_sector / 8).expect("few units");
-                let wanted = cut.broken().filter(|lost| known(lost.how)).map(unit);
+                let wanted = cut.broken().map(unit);
                 assert_eq!(told, wanted.collect::<Vec<_>>(), "{fault}: {cut:?}");
                 units += broken.len();
             });

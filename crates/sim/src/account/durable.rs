@@ -4,6 +4,7 @@
 //! It is told what observers are told that follow contents. An unwatched device that cannot be cut
 //! has none.
 
+use super::promises::Promises;
 use crate::config::Settings;
 use crate::observe::{
     BlockErased, Contents, Observer, RequestAnswered, RequestArrived, UnitAtStart, UnitBuffered,
@@ -31,9 +32,8 @@ pub(crate) struct Asked {
     pub(crate) request: Request,
     durable: bool,
     answered: bool,
-    /// Answers before its arrival, and the number of the newest change then, plus one.
+    /// Answers before its arrival.
     before: u64,
-    newest: u64,
     /// Its units, and the number of the change of each.
     pub(crate) changes: Vec<(u32, u64)>,
 }
@@ -60,12 +60,7 @@ pub(crate) struct Durable {
     /// Answers so far, and as many of the first ones are covered by a flush that was answered.
     answers: u64,
     flushed: u64,
-    /// The number of the newest change, plus one, and that at the arrival of the last flush that
-    /// was answered.
-    newest: u64,
-    changes_flushed: u64,
-    /// Whether all that is answered is to be kept.
-    keeps_all: bool,
+    promises: Promises,
     /// Whether it is told of the device.
     pub(super) follows: bool,
 }
@@ -77,6 +72,7 @@ impl Durable {
         let blocks = geometry.blocks() as usize;
         let units = blocks * geometry.units_per_block() as usize;
         settings.keys.power.is_on().then(|| {
+            let keeps_all = settings.answers_durably(Flags::NONE);
             Box::new(Self {
                 block_units: geometry.units_per_block(),
                 owner: vec![0; units],
@@ -86,9 +82,7 @@ impl Durable {
                 requests: BTreeMap::new(),
                 answers: 1,
                 flushed: 0,
-                newest: 0,
-                changes_flushed: 0,
-                keeps_all: settings.answers_durably(Flags::NONE),
+                promises: Promises::new(settings.exported_units as usize, keeps_all),
                 follows: false,
             })
         })
@@ -128,6 +122,7 @@ impl Durable {
     pub(crate) fn is_saved(&mut self, lpn: u32, number: u64) {
         let known = Known { request: None, trims: false, answered: Some(1), durable: true };
         self.changes.insert((lpn, number), known);
+        self.promises.tell((lpn, number), (self.answers, true), false);
     }
 
     /// Whether a change is one of a request that is not answered.
@@ -136,10 +131,16 @@ impl Durable {
         self.requests.values().find(own).is_some_and(|asked| !asked.answered)
     }
 
-    /// Whether a change that was on flash was promised to be kept: all are that a flush found, and
-    /// where nothing is volatile.
-    pub(crate) const fn covers(&self, number: u64) -> bool {
-        self.keeps_all || number < self.changes_flushed
+    /// Whether something newer of a unit was promised to be kept, of which a page holds or held the
+    /// contents, than the change that it has now, with a number plus one, 0 of none; it `holds`
+    /// contents or nothing. All that was answered is promised where nothing is volatile.
+    pub(crate) fn covers(&self, lpn: u32, kept: u64, holds: bool) -> bool {
+        self.promises.are_of_all() || self.promises.wants_newer(lpn, kept, holds)
+    }
+
+    /// The same of what its answers and flushes behind them say, change by change.
+    pub(crate) fn wants_newer(&self, lpn: u32, kept: u64, holds: bool) -> bool {
+        self.promises.wants_newer(lpn, kept, holds)
     }
 
     /// A trim outlives a loss of power: so does whatever came before it.
@@ -147,11 +148,18 @@ impl Durable {
         self.keep(lpn, number);
     }
 
-    /// The power is back: nothing is under way, and nobody waits for an answer.
+    /// The power is back: nothing is under way, and nobody waits for an answer. What is there of
+    /// requests that had none is what a host reads, and the next flush covers it.
     pub(crate) fn restart(&mut self) {
+        self.answers += 1;
+        for asked in self.requests.values().filter(|asked| !asked.answered) {
+            let trims = asked.request.op == RequestOp::Trim;
+            for key in &asked.changes {
+                self.promises.tell(*key, (self.answers, false), trims);
+            }
+        }
         self.changes.clear();
         self.requests.clear();
-        self.answers += 1;
     }
 
     fn keep(&mut self, lpn: u32, number: u64) {
@@ -188,15 +196,16 @@ impl Observer for Durable {
 
     fn request_arrived(&mut self, event: &RequestArrived) {
         let (request, durable, before) = (event.request, event.durable, self.answers);
-        let (newest, changes) = (self.newest, Vec::new());
-        let asked = Asked { request, durable, answered: false, before, newest, changes };
+        if is_barrier(&request) {
+            self.promises.flush_arrives(before);
+        }
+        let asked = Asked { request, durable, answered: false, before, changes: Vec::new() };
         self.requests.insert(event.order, asked);
     }
 
     fn unit_change(&mut self, event: &UnitChange) {
         let Some(asked) = self.requests.get_mut(&event.request) else { return };
         asked.changes.push((event.lpn, event.version));
-        self.newest = self.newest.max(event.version + 1);
         let (request, trims) = (Some(event.request), event.trims);
         let durable = asked.durable && !trims;
         let known = Known { request, trims, answered: None, durable };
@@ -208,6 +217,7 @@ impl Observer for Durable {
             // It was answered before the run, and a flush covers it or not as one then would.
             let known = Known { request: None, trims: false, answered: Some(1), durable: false };
             self.changes.insert((event.lpn, event.version), known);
+            self.promises.tell((event.lpn, event.version), (1, false), false);
         }
     }
 
@@ -216,16 +226,18 @@ impl Observer for Durable {
         let number = self.answers;
         let Some(asked) = self.requests.get_mut(&event.order) else { return };
         asked.answered = true;
-        let request = asked.request;
-        if request.op == RequestOp::Flush || request.flags.has(Flags::PREFLUSH) {
-            self.flushed = self.flushed.max(asked.before);
-            self.changes_flushed = self.changes_flushed.max(asked.newest);
-        }
+        let (request, durable, before) = (asked.request, asked.durable, asked.before);
+        let trims = request.op == RequestOp::Trim;
         let changes = asked.changes.clone();
+        if is_barrier(&request) {
+            self.flushed = self.flushed.max(before);
+            self.promises.flush_over(before);
+        }
         for key in changes {
             if let Some(change) = self.changes.get_mut(&key) {
                 change.answered = Some(number);
             }
+            self.promises.tell(key, (number, durable && !trims), trims);
         }
         self.forget(event.order);
     }
@@ -249,4 +261,9 @@ impl Observer for Durable {
         self.version[first..first + self.block_units as usize].fill(0);
         self.blocks[event.block as usize] = Written::default();
     }
+}
+
+/// Whether a request promises something of what was answered before it.
+fn is_barrier(request: &Request) -> bool {
+    request.op == RequestOp::Flush || request.flags.has(Flags::PREFLUSH)
 }

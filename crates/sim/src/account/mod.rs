@@ -6,6 +6,8 @@ pub(crate) mod durable;
 mod energy;
 mod phases;
 mod placed;
+mod promises;
+pub(crate) mod recovered;
 pub mod report;
 mod results;
 mod streams;
@@ -25,6 +27,7 @@ use flashyard_core::command::Purpose;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::request::SECTOR_BYTES;
 use phases::OpenPhase;
+use recovered::Took;
 use totals::Totals;
 use watch::Watch;
 
@@ -138,6 +141,8 @@ pub(crate) struct Account {
     phases: Vec<PhaseReport>,
     /// Work of measured time.
     measured: Usage,
+    /// The last recovery, until a phase behind it is over.
+    recovery: Option<Box<Took>>,
     /// The phase under way.
     open: Option<OpenPhase>,
     config: Config,
@@ -162,6 +167,7 @@ impl Account {
             own_work: 0,
             phases: Vec::new(),
             measured: Usage::none(&settings.geometry),
+            recovery: None,
             open: None,
             config: Config::of(settings),
             made: Made::default(),

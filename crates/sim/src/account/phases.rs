@@ -1,9 +1,10 @@
 //! Phases: what each of them did, and which of them count in the report.
 
 use super::Account;
+use super::recovered::Took;
 use super::totals::Totals;
 use super::usage::Usage;
-use crate::metrics::counters::{ArrayWork, Phase, Work};
+use crate::metrics::counters::{ArrayWork, Phase};
 use crate::metrics::meter::Meter;
 use crate::metrics::series::Series;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
@@ -131,6 +132,7 @@ impl Account {
         work: Option<(&Usage, &Usage)>,
     ) -> PhaseReport {
         let open = self.open.take().expect("a phase is under way");
+        let first = self.totals.phase_first;
         let written = self.totals.written_bytes() - open.written;
         let programmed = self.programmed_bytes() - open.programmed;
         let index = self.phases.len() as u64;
@@ -153,27 +155,46 @@ impl Account {
             if let Some((from, to)) = work {
                 self.measured.add(from, to);
             }
+            if let (Some(recovery), Some(first)) = (&self.recovery, first) {
+                recovery.add_usage(&mut self.measured, (first, now));
+            }
+        }
+        if let Some(first) = first {
+            self.recovery_counts(first);
         }
         self.phases.push(report.clone());
         report
     }
 
-    /// The power fails, and with it the phase under way ends. Recovery reads so much: pages with
-    /// all bits a cell, and those with one.
-    pub(crate) fn power_fails(&mut self, now: Time, cleaned: u64, read: &[Work; 2]) {
-        if self.totals.phase_first.is_some() {
+    /// The power fails, and with it the phase under way ends. `work` is what dies and channels had
+    /// done at its first arrival, and until now. Recovery `took` so much.
+    pub(crate) fn power_fails(&mut self, now: Time, cleaned: u64, work: [&Usage; 2], took: Took) {
+        let has_begun = self.totals.phase_first.is_some();
+        if has_begun {
             // Requests that nobody answers last until now.
             self.totals.last_completion = now;
         }
-        self.end_phase(now, "cut", cleaned, None);
+        self.end_phase(now, "cut", cleaned, has_begun.then_some(work.into()));
         if let Some(meter) = self.meter() {
             // Recovery reads before time goes on.
             meter.misses();
         }
-        for (slc, read) in [false, true].into_iter().zip(read) {
+        for (slc, read) in [false, true].into_iter().zip(&took.reads) {
             let kind = (ArrayWork::of(Op::Read, slc), Purpose::Recovery);
+            // Until a request arrives, there is none behind it.
             self.worked(Phase::Post, kind, None, read);
         }
+        self.recovery = Some(Box::new(took));
+    }
+
+    /// A request has arrived behind the last recovery, the first one at this instant: it waited for
+    /// the recovery, or that was idle work.
+    fn recovery_counts(&mut self, first: Time) {
+        let Some(recovery) = self.recovery.take() else { return };
+        let phase = if recovery.delays(first) { Phase::Foreground } else { Phase::Idle };
+        let [_, _, post] = &mut self.totals.work;
+        let reads = post.take(Purpose::Recovery);
+        self.totals.work[phase as usize].merge(&reads);
     }
 
     /// Work between phases, or after the last one, begins.

@@ -4,7 +4,7 @@ use super::Device;
 use crate::config::{InitialBuffer, InitialState};
 use crate::cut::Cut;
 use crate::ftl::Recovered;
-use crate::recovery::{Found, Stopped};
+use crate::recovery::{Found, Stopped, Usage};
 use flashyard_core::units::Time;
 
 impl Device {
@@ -21,11 +21,11 @@ impl Device {
         }
     }
 
-    /// The power fails now, with a phase under way, and is back at once. Returns the device that
-    /// recovery leaves, whose requests wait until it is over.
-    pub(crate) fn cut(mut self, measured: bool, seed: u64) -> (Self, Cut) {
-        let phase = self.host.phase();
-        self.ledger().count_under_way(phase);
+    /// The power fails now, with a phase under way that is measured or not, and that work of dies
+    /// and channels, and is back at once. Returns the device that recovery leaves.
+    pub(crate) fn cut(mut self, phase: (bool, [&Usage; 2]), seed: u64) -> (Self, Cut) {
+        let of = self.host.phase();
+        self.ledger().count_under_way(of);
         let durable = self.account.durable().expect("the device can be cut").clone();
         let stopped = Stopped {
             settings: &self.settings,
@@ -37,12 +37,12 @@ impl Device {
             buffer: self.buffer.as_deref(),
         };
         let found = stopped.recover(durable, seed);
-        self.restart(measured, found)
+        self.restart(phase, found)
     }
 
     /// The device that begins again.
-    fn restart(mut self, measured: bool, found: Found) -> (Self, Cut) {
-        let Found { cut, mut durable, image, trims, lines, bound, read } = found;
+    fn restart(mut self, (measured, work): (bool, [&Usage; 2]), found: Found) -> (Self, Cut) {
+        let Found { cut, mut durable, image, trims, lines, bound, saved_pages, took } = found;
         let mut settings = self.settings.clone();
         settings.keys.state.initial = InitialState::Fresh;
         settings.keys.buffer.initial = InitialBuffer::Empty;
@@ -53,9 +53,9 @@ impl Device {
         device.queues.skip_insertions(self.queues.next_insertion());
         device.flash.go_on_from(&self.flash);
         device.full_way = self.full_way;
-        self.account.power_fails(self.now, self.ftl.batch_cleaned(), &read);
-        let (owner, version) = (&durable.owner[..], &durable.version[..]);
-        let recovered = Recovered { place: &image.place, bound: &bound, trims, owner, version };
+        self.account.power_fails(self.now, self.ftl.batch_cleaned(), work, took);
+        let (place, owner, version) = (&image.place, &durable.owner, &durable.version);
+        let recovered = Recovered { place, bound: &bound, trims, saved_pages, owner, version };
         self.ftl.restart(&self.settings, measured, recovered);
         durable.restart();
         device.ftl = self.ftl;

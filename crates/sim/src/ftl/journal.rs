@@ -13,7 +13,7 @@ use super::map_log::MapLog;
 use crate::config::{Plp, Settings};
 use crate::handle::SetId;
 use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn, Time};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// A change of the map that does not outlive a loss of power yet; one of the blocks of a layer
 /// names no unit.
@@ -34,6 +34,8 @@ struct Page {
     plane: PlaneId,
     changes: Vec<Change>,
     over: bool,
+    /// Where it is; none until it is over, and where its block has been erased since.
+    at: Option<Ppn>,
 }
 
 /// What is to be written next.
@@ -70,7 +72,7 @@ struct Checkpoint {
 pub(crate) struct Known {
     /// Mapping units of the last complete checkpoint.
     pub(crate) pieces: u64,
-    /// Pages of the journal since that was begun.
+    /// Flash pages with what was written to the journal since that was begun, and not erased since.
     pub(crate) pages: u64,
     /// When it was begun.
     pub(crate) since: Time,
@@ -93,12 +95,19 @@ pub(crate) struct Journal {
     open: Vec<Change>,
     pages: VecDeque<Page>,
     checkpoint: Checkpoint,
-    /// When each page of the journal since the last complete checkpoint was written.
-    written: VecDeque<Time>,
+    /// Flash pages with what was written to the journal since the last complete checkpoint, by
+    /// number, and when the last of it was; those of which the block was erased are none.
+    written: BTreeMap<u32, Time>,
+    page_units: u32,
     /// The number of the newest trim of each unit that outlives a loss of power, plus one.
     trims: Vec<u64>,
     /// Trims that do since they were last asked for.
     kept: Vec<(Lpn, u64)>,
+    /// The number of the newest trim of each unit, plus one, where a capacitor alone saves them:
+    /// with neither pages nor checkpoints, changes gather nowhere. Else it is empty.
+    unwritten: Vec<u64>,
+    /// Flash pages that a capacitor had filled when the power failed last.
+    saved: u64,
     /// The log of a device that cannot be cut, which the rest does nothing for.
     log: Option<MapLog>,
 }
@@ -117,9 +126,11 @@ impl Journal {
         let tables = settings.tables.filter(|_| of_blocks);
         let pieces = tables.map_or(page_map, |tables| tables.bytes).div_ceil(unit).max(1);
         let interval = (power.checkpoint_mib << 20).div_ceil(unit);
+        let capacitor = power.plp == Plp::Capacitor;
+        let of_units = |is_kept: bool| if is_kept { settings.exported_units as usize } else { 0 };
         Some(Box::new(Self {
             entries: usize::try_from(power.journal_entries).expect("the key's range is small"),
-            capacitor: power.plp == Plp::Capacitor,
+            capacitor,
             scans: power.oob_scan,
             of_blocks,
             program_units: u64::from(geometry.program_units()),
@@ -127,9 +138,12 @@ impl Journal {
             open: Vec::new(),
             pages: VecDeque::new(),
             checkpoint: Checkpoint { pieces, interval, ..Checkpoint::default() },
-            written: VecDeque::new(),
-            trims: vec![0; if power.is_on() { settings.exported_units as usize } else { 0 }],
+            written: BTreeMap::new(),
+            page_units: geometry.units_per_page,
+            trims: vec![0; of_units(power.is_on())],
             kept: Vec::new(),
+            unwritten: vec![0; of_units(capacitor && !power.is_written())],
+            saved: 0,
             log,
         }))
     }
@@ -160,6 +174,8 @@ impl Journal {
     fn note(&mut self, change: Change) {
         if self.entries > 0 || self.checkpoint.interval > 0 {
             self.open.push(change);
+        } else if change.trims && !self.unwritten.is_empty() {
+            self.unwritten[change.lpn.index()] = change.number.map_or(0, |number| number + 1);
         }
     }
 
@@ -214,7 +230,7 @@ impl Journal {
     /// A set begins to write a page with these changes.
     pub(super) fn page_begun(&mut self, set: SetId, plane: PlaneId, changes: Vec<Change>) {
         self.under_way[plane.index()] += 1;
-        self.pages.push_back(Page { set, plane, changes, over: false });
+        self.pages.push_back(Page { set, plane, changes, over: false, at: None });
     }
 
     /// Pages under way that a flush with the number `before` waits for: those that have a change
@@ -232,10 +248,11 @@ impl Journal {
         wanted.filter(|page| !page.over).map(|page| page.set).collect()
     }
 
-    /// The page that a set has written is over. Pages count in the order in which they were begun.
-    pub(super) fn page_over(&mut self, set: SetId, now: Time) {
+    /// The page that a set has written somewhere is over. Pages count in the order in which they
+    /// were begun.
+    pub(super) fn page_over(&mut self, set: SetId, at: Option<Ppn>, now: Time) {
         if let Some(page) = self.pages.iter_mut().find(|page| page.set == set && !page.over) {
-            page.over = true;
+            (page.over, page.at) = (true, at);
             self.under_way[page.plane.index()] -= 1;
         }
         while self.pages.front().is_some_and(|page| page.over) {
@@ -244,7 +261,9 @@ impl Journal {
                 self.piece_over();
                 continue;
             }
-            self.written.push_back(now);
+            if let Some(at) = page.at {
+                self.written.insert(at.get() / self.page_units, now);
+            }
             for change in page.changes.iter().filter(|change| change.trims) {
                 self.keep_trim(change);
             }
@@ -268,9 +287,7 @@ impl Journal {
         }
         let since = checkpoint.since;
         checkpoint.complete = Some(since);
-        while self.written.front().is_some_and(|written| *written < since) {
-            self.written.pop_front();
-        }
+        self.written.retain(|_, written| *written >= since);
         if self.entries == 0 {
             // Nothing else saves changes; the checkpoint has those before its first piece.
             let saved: Vec<Change> = self.open.drain(..checkpoint.changes).collect();
@@ -280,8 +297,18 @@ impl Journal {
         }
     }
 
-    /// A block is erased: trims whose old contents were there hold for good.
-    pub(super) fn erased(&mut self, holds: impl Fn(Ppn) -> bool) {
+    /// A block of so many units is erased: trims whose old contents were there hold for good, and
+    /// nobody reads what of the journal was there.
+    pub(super) fn erased(&mut self, block: BlockId, units: u32) {
+        let holds = lies_in(block, units);
+        let pages = units / self.page_units;
+        let first = block.get() * pages;
+        while let Some((&page, _)) = self.written.range(first..first + pages).next() {
+            self.written.remove(&page);
+        }
+        for page in self.pages.iter_mut().filter(|page| page.at.is_some_and(&holds)) {
+            page.at = None;
+        }
         let pages = self.pages.iter().flat_map(|page| &page.changes);
         let gone = |change: &&Change| change.trims && change.old.is_some_and(&holds);
         let gone: Vec<Change> = self.open.iter().chain(pages).filter(gone).copied().collect();
@@ -307,6 +334,9 @@ impl Journal {
             let newest = &mut trims[change.lpn.index()];
             *newest = (*newest).max(change.number.map_or(0, |number| number + 1));
         }
+        for (newest, unwritten) in trims.iter_mut().zip(&self.unwritten).filter(|_| saved) {
+            *newest = (*newest).max(*unwritten);
+        }
         trims
     }
 
@@ -324,6 +354,20 @@ impl Journal {
         }
     }
 
+    /// Flash pages that recovery reads of what a capacitor saves now: the map, or the pages that
+    /// the journal lacks.
+    pub(super) fn pages_of_tail(&self) -> u64 {
+        match self.entries {
+            0 => self.checkpoint.pieces.div_ceil(self.page_units.into()),
+            _ => self.tail_pages(),
+        }
+    }
+
+    /// Flash pages of what a capacitor saved of it when the power failed last.
+    pub(super) const fn pages_saved(&self) -> u64 {
+        self.saved
+    }
+
     /// What recovery reads.
     pub(crate) fn known(&self) -> Known {
         let complete = self.checkpoint.complete;
@@ -334,12 +378,13 @@ impl Journal {
         }
     }
 
-    /// The power is back: nothing is under way.
-    pub(super) fn restart(&mut self, trims: Vec<u64>) {
-        self.trims = trims;
+    /// The power is back: nothing is under way. A capacitor has filled so many flash pages.
+    pub(super) fn restart(&mut self, trims: Vec<u64>, saved: u64) {
+        (self.trims, self.saved) = (trims, saved);
         self.pages.clear();
         self.under_way.fill(0);
         self.open.clear();
+        self.unwritten.fill(0);
         self.checkpoint.begun = self.checkpoint.over;
         self.checkpoint.changes = 0;
     }
@@ -355,6 +400,6 @@ impl Journal {
 }
 
 /// Whether a physical unit lies in a block of so many units.
-pub(super) fn lies_in(block: BlockId, units: u32) -> impl Fn(Ppn) -> bool {
+fn lies_in(block: BlockId, units: u32) -> impl Fn(Ppn) -> bool {
     move |ppn| ppn.get() / units == block.get()
 }

@@ -1,7 +1,7 @@
 //! The sets that write the journal of the map and its checkpoints, and what flushes wait for.
 
 use super::base::Base;
-use super::journal::{Change, Due, lies_in};
+use super::journal::{Change, Due};
 use super::lent::{Deed, Lent, Todo};
 use super::stale::StaleRef;
 use crate::handle::SetId;
@@ -40,19 +40,21 @@ impl Base {
 }
 
 impl Lent<'_> {
-    /// A block has been erased: what was trimmed in it cannot come back.
+    /// A block has been erased: what was trimmed in it cannot come back, and its pages of the
+    /// journal are gone.
     #[inline]
     pub(super) fn note_erase(&mut self, block: BlockId) {
         let units = self.base.geometry.units_per_block();
         if let Some(journal) = &mut self.base.journal {
-            journal.erased(lies_in(block, units));
+            journal.erased(block, units);
             self.tell_kept();
         }
     }
 
     /// A page of the journal or of a checkpoint has been written.
     pub(crate) fn journal_written(&mut self, set: SetId) {
-        self.base.journal.as_mut().expect("it is written").page_over(set, self.now);
+        let (journal, at) = (self.base.journal.as_mut(), self.sets[set].ppn());
+        journal.expect("it is written").page_over(set, at, self.now);
         self.tell_kept();
     }
 

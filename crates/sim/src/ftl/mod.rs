@@ -157,6 +157,15 @@ impl Ftl {
         self.base.journal.as_ref().map_or(0, |journal| journal.tail_pages())
     }
 
+    /// Flash pages that recovery reads of that, if a capacitor writes it now; or, `again`, of what
+    /// it wrote when the power failed last.
+    pub(crate) fn pages_of_tail(&self, again: bool) -> u64 {
+        let pages = |journal: &journal::Journal| {
+            if again { journal.pages_saved() } else { journal.pages_of_tail() }
+        };
+        self.base.journal.as_deref().map_or(0, pages)
+    }
+
     /// Whether flushes may have to wait for the journal.
     #[inline]
     pub(crate) const fn is_journaled(&self) -> bool {
@@ -337,7 +346,7 @@ impl Ftl {
         }
         base.adopt(found.place);
         if let Some(journal) = &mut base.journal {
-            journal.restart(found.trims);
+            journal.restart(found.trims, found.saved_pages);
         }
         if let Some(ring) = &mut base.ring {
             ring.restart();

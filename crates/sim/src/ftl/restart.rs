@@ -15,6 +15,8 @@ pub(crate) struct Recovered<'a> {
     pub(crate) bound: &'a [Ppn],
     /// The number of the newest trim of each unit that outlives the loss, plus one.
     pub(crate) trims: Vec<u64>,
+    /// Flash pages with what a capacitor has saved of the map or of the journal.
+    pub(crate) saved_pages: u64,
     /// Of each physical unit the logical unit plus one, 0 where it cannot be read, and the number
     /// of the change that made its contents, plus one.
     pub(crate) owner: &'a [u32],

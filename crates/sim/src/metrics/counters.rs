@@ -157,6 +157,16 @@ impl Tally {
         self.0[kind as usize][purpose as usize].add(work);
     }
 
+    /// Takes all work for a purpose out of it.
+    #[must_use]
+    pub fn take(&mut self, purpose: Purpose) -> Self {
+        let mut taken = Self::default();
+        for (works, taken) in self.0.iter_mut().zip(&mut taken.0) {
+            std::mem::swap(&mut works[purpose as usize], &mut taken[purpose as usize]);
+        }
+        taken
+    }
+
     /// Adds another tally.
     pub fn merge(&mut self, other: &Self) {
         for (sums, works) in self.0.iter_mut().zip(&other.0) {

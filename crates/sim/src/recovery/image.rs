@@ -22,6 +22,14 @@ pub(crate) struct Image {
     pub(super) version: Vec<u64>,
 }
 
+impl Image {
+    /// That of a device of which recovery finds no unit.
+    pub(super) fn nothing(ftl: &Ftl) -> Self {
+        let units = usize::try_from(ftl.map().units()).expect("units have 32 bits");
+        Self { place: vec![0; units], version: vec![0; units] }
+    }
+}
+
 /// The newest contents of each logical unit by the spare areas, and by the trims that outlive
 /// the loss of power. Of two copies of the same contents it is the later one. Units of `left`
 /// are left out, with the versions that they have there.
@@ -31,8 +39,7 @@ pub(super) fn scan(
     trims: &[u64],
     left: &BTreeSet<(u32, u64)>,
 ) -> Image {
-    let units = usize::try_from(ftl.map().units()).expect("units have 32 bits");
-    let mut image = Image { place: vec![0; units], version: vec![0; units] };
+    let mut image = Image::nothing(ftl);
     let found = (0u32..).zip(spare.owner.iter().zip(spare.version));
     for (ppn, (&owner, &version)) in found {
         let Some(lpn) = owner.checked_sub(1) else { continue };

@@ -110,7 +110,8 @@ impl Losses<'_> {
         };
         // A promise may be older than what is lost last.
         let mut changes = self.durable.changes_of(lpn).filter(|(number, _)| *number >= kept);
-        let promised = changes.any(|(_, change)| self.durable.is_promised(change));
+        let promised = changes.any(|(_, change)| self.durable.is_promised(change))
+            || self.durable.wants_newer(lpn, self.has(lpn, kept), holds);
         Some(self.lost(lpn, (number, newest.request), kept, (how, promised)))
     }
 
@@ -124,6 +125,11 @@ impl Losses<'_> {
     ) -> Option<Lost> {
         let number = newest.checked_sub(1)?;
         let trimmed = self.trims.get(lpn as usize).is_some_and(|trim| *trim > newest);
+        // A trim that was answered wants nothing there, found or forgotten.
+        let answered = |(_, change): &(u64, &Known)| change.answered.is_some();
+        let wanted = self.durable.changes_of(lpn).rev().find(answered);
+        let gone = kept == 0 && self.image.place[lpn as usize] == 0;
+        let trimmed = trimmed || wanted.is_some_and(|(at, last)| gone && last.trims && at > number);
         if newest <= kept || trimmed || unanswered.contains(&(lpn, number)) {
             return None;
         }
@@ -132,8 +138,15 @@ impl Losses<'_> {
             () if self.taken_back.contains(&(lpn, newest)) => How::Torn,
             () => How::Unfound,
         };
-        let promised = self.durable.covers(number);
+        let holds = kept > 0 || self.image.place[lpn as usize] > 0;
+        let promised = self.durable.covers(lpn, self.has(lpn, kept), holds);
         Some(self.lost(lpn, (number, None), kept, (how, promised)))
+    }
+
+    /// The newest change of a unit that outlives the loss, plus one: a write of which it has `kept`
+    /// the contents, or a trim behind it.
+    fn has(&self, lpn: u32, kept: u64) -> u64 {
+        self.trims.get(lpn as usize).map_or(kept, |trim| kept.max(*trim))
     }
 
     fn lost(

@@ -11,17 +11,19 @@ mod reads;
 mod stopped;
 mod torn;
 
+pub(crate) use crate::account::Usage;
 use crate::account::durable::Durable;
+use crate::account::recovered::Took;
 use crate::buffer::Line;
 use crate::config::Plp;
 use crate::cut::{Cut, Reads};
 use crate::metrics::counters::{ArrayWork, Tally, Work};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::RequestOp;
-use flashyard_core::units::{BlockId, Ppn, Span};
+use flashyard_core::units::{BlockId, Ppn};
 use image::{Image, Spare};
 use losses::Losses;
-use reads::{Kind, Took};
+use reads::Kind;
 use std::collections::BTreeSet;
 use stopped::Charge;
 pub(crate) use stopped::Stopped;
@@ -41,8 +43,10 @@ pub(crate) struct Found {
     pub(crate) lines: Vec<Line>,
     /// Units whose program was under way.
     pub(crate) bound: Vec<Ppn>,
-    /// What the reads of recovery took: of pages with all bits a cell, and of those with one.
-    pub(crate) read: [Work; 2],
+    /// Flash pages with what the capacitor has saved of the map or of the journal.
+    pub(crate) saved_pages: u64,
+    /// What the reads of recovery took.
+    pub(crate) took: Took,
 }
 
 impl Stopped<'_> {
@@ -61,7 +65,11 @@ impl Stopped<'_> {
         let before = durable.clone();
         let in_flight: BTreeSet<(u32, u64)> = torn.iter().filter_map(|torn| torn.unit).collect();
         let paired = self.destroy_paired(&torn, &mut durable);
-        let saved = charge.pays(u128::from(self.ftl.tail_pages()) * self.program_pj(false));
+        // Where recovery is not over, what was saved before is on flash still.
+        let again = self.now < self.ready;
+        let tail = || u128::from(self.ftl.tail_pages()) * self.program_pj(false);
+        let saved = again || charge.pays(tail());
+        let saved_pages = if saved { self.ftl.pages_of_tail(again) } else { 0 };
         let trims = self.ftl.trims_after(saved, &erased);
         let owners = self.owners(&durable, &torn, seed);
         let spare = Spare { owner: &owners, version: &durable.version };
@@ -97,13 +105,13 @@ impl Stopped<'_> {
         for program in torn.iter().filter(|torn| !damage.counts(torn)) {
             durable.holds_nothing(program.ppn.get());
         }
-        let (reads, recovery, read) = self.read_all(&durable, lines.len());
+        let (reads, took) = self.read_all(&durable, (lines.len(), saved_pages));
         let cut = Cut {
             at: self.now,
             seed,
             lost,
             held,
-            recovery,
+            recovery: took.ready.since(took.from),
             reads,
             torn_units: torn.len() as u64,
             torn_erases,
@@ -111,7 +119,7 @@ impl Stopped<'_> {
             energy_pj: u64::try_from(charge.spent).unwrap_or(u64::MAX),
             needed_pj: u64::try_from(charge.needed).unwrap_or(u64::MAX),
         };
-        Found { cut, durable, image, trims, lines, bound, read }
+        Found { cut, durable, image, trims, lines, bound, saved_pages, took }
     }
 
     /// What recovery finds of each unit, where the capacitor has `saved` the map or not, and units
@@ -123,14 +131,19 @@ impl Stopped<'_> {
         (saved, bound): (bool, &[Ppn]),
         left: &BTreeSet<(u32, u64)>,
     ) -> Image {
-        if !self.settings.keys.power.oob_scan {
+        let power = &self.settings.keys.power;
+        if !power.oob_scan && !saved && !power.is_written() {
+            // No map is anywhere on flash, and no spare area is read.
+            return Image::nothing(self.ftl);
+        }
+        if !power.oob_scan {
             return image::rewound(self.ftl, spare, saved);
         }
         let mut found = image::scan(self.ftl, spare, trims, left);
         if self.ftl.is_planned() {
             image::settle_by_blocks(&self.settings.geometry, spare, &mut found);
         }
-        if saved && self.settings.keys.power.journal_entries == 0 {
+        if saved && power.journal_entries == 0 {
             // Where the whole map is saved, nothing comes back that it has not.
             image::leave_out_unmapped(self.ftl, &mut found, bound);
         }
@@ -179,7 +192,7 @@ impl Stopped<'_> {
         };
         let lines: Vec<Line> = buffer.held().filter(unsaved).copied().collect();
         if self.now < self.ready {
-            // Recovery is not over: what was saved before is on flash still.
+            // What was saved before is on flash still.
             return lines;
         }
         let most = self.settings.geometry.program_units() as usize;
@@ -222,9 +235,10 @@ impl Stopped<'_> {
     }
 
     /// Recovery reads: the checkpoint, the journal, what the capacitor has saved, and then spare
-    /// areas, of all blocks with a program since the checkpoint. Each kind is spread over all dies.
-    /// Returns how many there are, how long they take, and their work.
-    fn read_all(&self, durable: &Durable, saved: usize) -> (Reads, Span, [Work; 2]) {
+    /// areas, of all blocks with a program since the checkpoint. It has saved so many units of the
+    /// buffer, and so many pages of the map or of the journal. Each kind is spread over all dies.
+    /// Returns how many there are, and what they take.
+    fn read_all(&self, durable: &Durable, (saved, saved_pages): (usize, u64)) -> (Reads, Took) {
         let geometry = &self.settings.geometry;
         let known = self.ftl.known();
         let units = u64::from(geometry.units_per_page);
@@ -243,20 +257,20 @@ impl Stopped<'_> {
         let reads = Reads {
             checkpoint: known.pieces.div_ceil(units),
             journal: known.pages,
-            dumped: (saved as u64).div_ceil(units),
+            dumped: saved_pages + (saved as u64).div_ceil(units),
             spare: spare.iter().map(Vec::len).sum::<usize>() as u64,
         };
         let page_ns = self.settings.transfer_ns(geometry.page_bytes.into());
         let spare_ns = self.settings.transfer_ns(SPARE_BYTES * units);
-        let (mut took, mut at) = (Took::default(), self.now);
+        let (mut took, mut at) = (Took::nothing(geometry, self.now), self.now);
         let whole = Kind { data_ns: page_ns, is_slc: &|_| false };
         for count in [reads.checkpoint, reads.journal, reads.dumped] {
             let pages = spread(count, geometry.dies());
             at = reads::read_all(self.flash, geometry, &pages, &whole, (at, &mut took));
         }
         let areas = Kind { data_ns: spare_ns, is_slc: &|ppn| self.ftl.is_slc(Some(ppn)) };
-        at = reads::read_all(self.flash, geometry, &spare, &areas, (at, &mut took));
-        (reads, at.since(self.now), took)
+        took.ready = reads::read_all(self.flash, geometry, &spare, &areas, (at, &mut took));
+        (reads, took)
     }
 }
 

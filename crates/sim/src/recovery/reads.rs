@@ -4,6 +4,7 @@
 //! channel. A channel serves its dies in the order in which they ask for it. Between two kinds of
 //! reads all dies wait, because the first say what the next are.
 
+use crate::account::recovered::Took;
 use crate::flash::Flash;
 use crate::metrics::counters::Work;
 use flashyard_core::command::Op;
@@ -11,9 +12,6 @@ use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{DieId, Ppn, Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-/// Reads of a recovery so far: of pages with all bits a cell, and of those with one.
-pub(super) type Took = [Work; 2];
 
 /// What is read of pages: for so long on the channel, and which have one bit a cell.
 pub(super) struct Kind<'a> {
@@ -35,7 +33,7 @@ pub(super) fn read_all(
     for channel in 0..geometry.channels {
         // What a die asks for: when, which die, and whether data leave it.
         let mut asks = BinaryHeap::new();
-        let mut next = vec![0; per_channel];
+        let (mut next, mut begun) = (vec![0; per_channel], vec![from; per_channel]);
         let of_channel = |die: &u32| geometry.channel_of(DieId::new(*die)).get() == channel;
         let dies: Vec<u32> = (0..geometry.dies()).filter(of_channel).collect();
         for (place, &die) in dies.iter().enumerate() {
@@ -50,6 +48,7 @@ pub(super) fn read_all(
             if leaves {
                 free = begins + Span::from_ns(kind.data_ns);
                 last = last.max(free);
+                took.usage.dies[dies[place] as usize] += free.since(begun[place]).as_ns();
                 if next[place] < die_pages.len() {
                     asks.push(Reverse((free, place, false)));
                 }
@@ -59,14 +58,13 @@ pub(super) fn read_all(
             let slc = (kind.is_slc)(page);
             let array = flash.array_time(Op::Read, Some(page), slc);
             next[place] += 1;
+            begun[place] = begins;
             free = begins + Span::from_ns(flash.command_ns());
             asks.push(Reverse((free + array, place, true)));
-            took[usize::from(slc)].add(&Work {
-                ops: 1,
-                pages: 1,
-                array_ns: array.as_ns(),
-                transfer_ns: flash.command_ns() + kind.data_ns,
-            });
+            let transfer_ns = flash.command_ns() + kind.data_ns;
+            took.usage.channels[channel as usize] += transfer_ns;
+            let array_ns = array.as_ns();
+            took.reads[usize::from(slc)].add(&Work { ops: 1, pages: 1, array_ns, transfer_ns });
         }
     }
     last

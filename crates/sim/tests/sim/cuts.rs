@@ -5,7 +5,7 @@ use crate::common::{
     Random, flush, request, restored, saved, seeds, settings, try_settings, write,
 };
 use crate::generators::devices::{Family, case};
-use flashyard_core::request::{Request, RequestOp};
+use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::{Span, Time};
 use flashyard_sim::config::{MapReserve, Plp, Settings};
 use flashyard_sim::cut::{Cut, How};
@@ -147,6 +147,111 @@ fn a_checkpoint_takes_the_time_of_its_pages() {
     assert!(cut.lost.iter().all(|lost| lost.how == How::Unfound && lost.promised));
 }
 
+/// What a capacitor saves of the map, or of what the journal lacks, is read behind the cut, and
+/// again where the power fails meanwhile, without another charge: a map of four bytes a unit, or a
+/// page for so many changes.
+#[test]
+fn what_a_capacitor_saved_is_read() {
+    let base = ["geometry.channels=1", "power.plp=capacitor"];
+    let at = Time::from_us(40_000);
+    let cases: [&[&str]; 3] = [&["power.oob_scan=false"], &[], &["power.journal_entries=5"]];
+    for keys in cases {
+        let shape = ["geometry.blocks_per_plane=512"];
+        let settings = plain(&[&base[..], &shape, keys].concat());
+        let is_map = settings.keys.power.journal_entries == 0;
+        // Of eleven changes ten are in two pages of the journal.
+        let wanted = if is_map { u64::from(settings.exported_units).div_ceil(1_024) } else { 1 };
+        let (drive, first) = cut_at(&settings, &spaced(11), at, 1);
+        assert_eq!((first.reads.dumped, first.lost.len()), (wanted, 0), "{keys:?}");
+        let page_ns = settings.transfer_ns(4_096) + settings.keys.channel.command_ns + 50_000;
+        let spare_ns = settings.transfer_ns(16) + settings.keys.channel.command_ns + 50_000;
+        let pages = first.reads.dumped + first.reads.journal;
+        let time = pages * page_ns + first.reads.spare * spare_ns;
+        assert_eq!(first.recovery, Span::from_ns(time), "{keys:?}");
+        assert!(first.energy_pj > 0);
+        let (drive, again) = Session::new(drive).cut(2).expect("it can be cut");
+        assert_eq!((again.reads, again.energy_pj), (first.reads, 0), "{keys:?}");
+        let mut later = Session::new(drive);
+        later.advance(at + again.recovery + again.recovery, Stop::At).expect("it runs");
+        let third = later.cut(3).expect("it can be cut").1;
+        assert_eq!(third.reads.dumped, if is_map { wanted } else { 0 }, "{keys:?}");
+    }
+    let small = plain(&[&base[..], &["power.capacitor_uj=1"]].concat());
+    assert_eq!(cut_at(&small, &spaced(11), at, 1).1.reads.dumped, 0, "nothing is saved");
+}
+
+/// Recovery reads no page of the journal whose block was erased since: of a journal that is never
+/// closed by a checkpoint at most what flash holds, however long the device was written. Entries of
+/// one flash page are read at once.
+#[test]
+fn recovery_reads_what_is_left_of_the_journal() {
+    let keys = ["geometry.channels=1", "power.journal_entries=4"];
+    let layers: [&[&str]; 2] = [&[], &["ftl.scheme=bast", "nand.program_order=any"]];
+    for layer in layers {
+        let settings = plain(&[&keys, layer].concat());
+        let (pages, mut random) = (u64::from(settings.geometry.blocks()) * 16, Random(3));
+        let mut one = |number: u64| match (number * 20_000, random.below(100)) {
+            (at, lpn) if number.is_multiple_of(2) => request(at, RequestOp::Trim, lpn, 1),
+            (at, lpn) => write(at, lpn),
+        };
+        let requests: Vec<Request> = (0..12_000).map(&mut one).collect();
+        let read = |count: usize| {
+            let at = requests[count - 1].arrival + Span::from_us(20_000);
+            cut_at(&settings, &requests[..count], at, 1).1.reads
+        };
+        let [some, more, most] = [100, 6_000, 12_000].map(read);
+        assert!(some.journal > 0, "{layer:?}: {some:?}");
+        for reads in [more, most] {
+            assert!(reads.journal > 0 && reads.journal <= pages, "{layer:?}: {reads:?}");
+            assert!(reads.journal + reads.spare <= 2 * pages, "{layer:?}: {reads:?}");
+        }
+    }
+    // Four units are committed at once, and their entries of one change each fill one page.
+    let wide = ["geometry.channels=1", "geometry.page_bytes=16384", "ftl.mapping_unit_bytes=4096"];
+    let settings = plain(&[&wide[..], &["power.journal_entries=1"]].concat());
+    let four = |number: u64| request(number * 2_000, RequestOp::Write, number * 4, 4);
+    let requests: Vec<Request> = (0..10).map(four).collect();
+    let (_, cut) = cut_at(&settings, &requests, Time::from_us(200_000), 1);
+    assert_eq!((cut.reads.journal, cut.reads.spare), (10, 10));
+}
+
+/// Recovery is work of the time before requests: in the foreground where they wait for it, idle
+/// where they come later, and behind the last request where none comes. Its dies are busy where it
+/// is in measured time, and so is what a phase has done that a cut ends.
+#[test]
+fn recovery_counts_before_the_requests_behind_it() {
+    let settings = plain(&["geometry.channels=1"]);
+    let at = Time::from_us(200_000);
+    let report = |wait: Option<u64>| {
+        let (drive, cut) = cut_at(&settings, &spaced(64), at, 1);
+        let mut session = Session::new(drive);
+        if let Some(wait) = wait {
+            let late = cut.at + Span::from_ns(cut.recovery.as_ns() / 2 * wait);
+            session.submit(&request(0, RequestOp::Read, 0, 1).at(late)).unwrap();
+        }
+        (session.finish().expect("it runs"), cut)
+    };
+    let mut busy = Vec::new();
+    for (wait, phase) in [(Some(0), 0), (Some(1), 0), (Some(4), 1), (None, 2)] {
+        let (report, cut) = report(wait);
+        let phases = ["foreground", "idle", "post"];
+        let reads = phases.map(|phase| report.flash.phases[phase]["read"]);
+        let host = if wait.is_some() { [1, 0, 0] } else { [0; 3] };
+        let wanted = [0, 1, 2].map(|of| host[of] + u64::from(of == phase) * cut.reads.all());
+        assert_eq!(reads, wanted, "{wait:?}");
+        assert!(report.energy_pj.by_phase[phases[phase]] > 0);
+        assert_eq!(report.energy_pj.by_phase.values().sum::<u64>(), report.energy_pj.total);
+        busy.push((report.utilisation.dies.busy_ns[0], cut));
+    }
+    // 64 programs; the read and all of recovery, the same and half of it, the read, and neither.
+    let (programs, recovery) = (busy[3].0, busy[3].1.recovery.as_ns());
+    let read = busy[2].0 - programs;
+    assert!(programs >= 64 * 500_000 && read >= 50_000, "{programs} {read}");
+    let shares = [busy[0].0, busy[1].0].map(|all: u64| all - programs - read);
+    assert!(shares[0].abs_diff(recovery) < 64 * 1_000, "{shares:?} of {recovery}");
+    assert!((2 * shares[1]).abs_diff(shares[0]) < 4, "{shares:?}");
+}
+
 /// Requests that arrive during recovery are answered behind it, and a loss of power meanwhile loses
 /// nothing more: what the capacitor saved is on flash still.
 #[test]
@@ -241,6 +346,41 @@ fn broken(settings: &Settings, requests: &[Request], cuts: u64) -> (usize, Vec<H
     (broken, how)
 }
 
+/// A capacitor that is large enough saves the whole map where there is no journal: a trim that was
+/// answered takes nothing away that was promised, and what it forgot is not there again, with a
+/// flush behind it or without. One of 1 uJ saves no map, so trims come back, and without a scan
+/// nothing is found.
+#[test]
+fn a_capacitor_alone_keeps_trims() {
+    let (trim, trimmed) = (request(20_000, RequestOp::Trim, 1, 2), [1, 2]);
+    let writes: Vec<Request> = spaced(4);
+    let without: Vec<Request> = writes.iter().copied().chain([trim]).collect();
+    let with: Vec<Request> = without.iter().copied().chain([flush(30_000)]).collect();
+    let layers: [&[&str]; 3] = [&[], &["ftl.scheme=bast"], &["power.oob_scan=false"]];
+    let cut = |keys: &[&str], requests: &[Request]| {
+        let own = ["nand.program_order=any", "power.plp=capacitor", "geometry.channels=1"];
+        let settings = plain(&[&own, keys].concat());
+        cut_at(&settings, requests, Time::from_us(50_000), 1)
+    };
+    for keys in layers {
+        for requests in [&without, &with] {
+            let (drive, first) = cut(keys, requests);
+            assert_eq!(first.lost, [], "{keys:?}");
+            let holds = |unit| first.held.iter().find(|held| held.unit == unit);
+            let versions = trimmed.map(|unit| holds(unit).expect("it was trimmed").version);
+            assert!(versions.iter().all(|version| *version >= Some(4)), "{keys:?}: {first:?}");
+            let (_, second) = Session::new(drive).cut(2).expect("it can be cut");
+            assert_eq!(second.lost, [], "{keys:?}, again");
+        }
+    }
+    let (_, small) = cut(&["power.capacitor_uj=1"], &with);
+    assert!(small.lost.iter().all(|lost| lost.how == How::Untrimmed && lost.promised), "{small:?}");
+    assert_eq!(small.lost.len(), 2);
+    let (_, nothing) = cut(&["power.capacitor_uj=1", "power.oob_scan=false"], &with);
+    let how: Vec<_> = nothing.lost.iter().map(|lost| (lost.first_sector, lost.how)).collect();
+    assert_eq!(how, [(0, How::Unfound), (24, How::Unfound)], "units 0 and 3: the rest is trimmed");
+}
+
 /// Each planted fault breaks a promise, and the sound device beside it breaks none.
 #[test]
 fn planted_faults_break_promises_and_sound_devices_do_not() {
@@ -313,6 +453,28 @@ fn faults_name_what_they_want() {
         let error = try_settings(&[&["map.store=resident"], keys].concat()).unwrap_err();
         assert!(error.contains("power.fault") && error.contains(wants), "{keys:?}: {error}");
     }
+}
+
+/// A flush promises what was answered before it arrived. A write whose units are on flash in part,
+/// and that is taken back, was promised where its answer came first, or said so itself (FUA), and
+/// not where the flush arrived before.
+#[test]
+fn a_flush_promises_what_was_answered_before_it() {
+    let keys = ["geometry.channels=1", "buffer.bytes=65536", "power.paired_pages=true"];
+    let cells = ["nand.bits_per_cell=2", "nand.program_us=600", "power.journal_entries=32"];
+    let settings = plain(&[&keys[..], &cells].concat());
+    // Page 1 shares its word line with page 0, which an interrupted program of it destroys.
+    let promised = |begin: [Request; 2]| {
+        let requests = [begin[0], begin[1], write(4_000, 1), flush(4_030)];
+        let (_, cut) = cut_at(&settings, &requests, Time::from_us(4_330), 1);
+        let lost = cut.lost.iter().find(|lost| lost.first_sector == 0).copied();
+        let lost = lost.unwrap_or_else(|| panic!("{cut:?}"));
+        assert_eq!((lost.how, lost.kept), (How::Paired, None));
+        lost.promised
+    };
+    assert!(promised([write(0, 0), flush(500)]), "the flush arrived behind the answer");
+    assert!(!promised([write(0, 0), flush(0)]), "it arrived before the answer");
+    assert!(promised([flush(0), write(100, 0).with(Flags::FUA)]), "the answer says so");
 }
 
 /// A write of many units is there or not, as long as the older contents are there.

@@ -79,7 +79,9 @@ impl Placement for Planned {
         lent.note(Deed::Erased(set, erased));
         if by == Eraser::Merge {
             lent.base.note_block();
-            lent.note_erase(block);
+        }
+        lent.note_erase(block);
+        if by == Eraser::Merge {
             lent.write_journal(None);
         }
     }
