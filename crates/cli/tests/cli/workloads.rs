@@ -188,10 +188,10 @@ fn the_queue_of_an_open_stream_is_judged_alone() {
 #[test]
 fn the_verdict_says_how_busy_the_dies_were() {
     let folder = Folder::new();
-    let mut trace: String =
-        (0..20).map(|n| format!("{} 0 {} 8 1\n", n * 1_000_000, 8 * n)).collect();
-    trace += "20000000 0 80000 512 0\n";
-    folder.write("t.ssdsim", trace);
+    let mut rows: Vec<String> =
+        (0..20).map(|n| format!("{} 0 {} 8 1", n * 1_000_000, 8 * n)).collect();
+    rows.push("20000000 0 80000 512 0\n".to_string());
+    folder.write("t.ssdsim", rows.join("\n"));
     let run = json(&folder, &["t.ssdsim"]);
     let busy = run["utilisation"]["dies"]["mean"].as_f64().unwrap();
     assert!(run["verdict"]["offered_load"].as_f64().unwrap() > 1.2 * busy);
