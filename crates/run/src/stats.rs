@@ -7,8 +7,8 @@ const T_QUANTILES: [f64; 30] = [
     2.052, 2.048, 2.045, 2.042,
 ];
 
-/// The same with more degrees of freedom, within 1e-5: an expansion about the quantile of the normal
-/// distribution. Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.5.
+/// The same with more degrees of freedom, within 1e-4: an expansion about the quantile of the
+/// normal distribution. Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.5.
 fn t_quantile(freedom: usize) -> f64 {
     const NORMAL: f64 = 1.959_964;
     if let Some(known) = T_QUANTILES.get(freedom - 1) {

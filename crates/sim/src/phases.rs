@@ -388,16 +388,15 @@ fn pull<M: Machine, S: Supply>(
     Ok(())
 }
 
-/// Runs a phase on a machine; `keeps_streams` is whether requests keep the stream that their
-/// source gives them.
+/// Runs a phase on a machine. Requests of a stream that is alone keep the stream that their source
+/// gives them.
 pub(crate) fn run<M: Machine, E>(
     machine: &mut M,
     keys: &PhaseKeys,
     streams: Vec<Stream<'_, E>>,
-    keeps_streams: bool,
 ) -> Result<PhaseReport, RunError<E>> {
     let (mut sources, streams) = Sources::of(streams);
-    let mut run = begin(machine, keys, &streams, keeps_streams, &mut sources)?;
+    let mut run = begin(machine, keys, &streams, streams.len() == 1, &mut sources)?;
     let driving = &mut Driving { machine: &mut *machine, run: &mut run };
     stream::drive(driving, &mut sources, Time::MAX, |_| true)?;
     end(machine, &run).map_err(RunError::Sim)

@@ -130,8 +130,8 @@ fn streams_have_their_own_requests_and_results() {
     assert!(row("queries ").is_some_and(|row| row.contains(" 200 ")), "{text}");
 }
 
-/// Where some phase has several streams, a stream counts in phases that it has to itself, before and
-/// after. Its rate is that of its own time: in a closed loop depth / mean latency.
+/// Where some phase has several streams, a stream counts in phases that it has to itself, before
+/// and after. Its rate is that of its own time: in a closed loop depth / mean latency.
 #[test]
 fn a_stream_counts_in_every_phase_that_it_is_in() {
     let folder = Folder::new();

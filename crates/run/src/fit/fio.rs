@@ -1,4 +1,5 @@
-//! Cells from the JSON that `fio --output-format=json` writes: a cell for each job or group of jobs.
+//! Cells from the JSON that `fio --output-format=json` writes: a cell for each job or group of
+//! jobs.
 
 use super::cell::{Cell, Class, Figure, What};
 use crate::error::wrong;

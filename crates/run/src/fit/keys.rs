@@ -121,10 +121,7 @@ impl Keys {
     pub fn new(model: &Model, cells: &[Cell], named: &[String]) -> Result<Self> {
         let device = model.device(&cells[0])?;
         let count = |key| stored(&device, key).unwrap_or(1);
-        let is_set = |key: &str| {
-            model.set.iter().any(|set| set.split('=').next().map(str::trim) == Some(key))
-        };
-        let firmware = Firmware::new(&device, !named.is_empty() || is_set(CORES));
+        let firmware = Firmware::new(&device, !named.is_empty() || model.sets(CORES));
         let counts: Vec<_> = OF_CAPACITY.iter().map(|&key| (key, count(key))).collect();
         let mut keys = Self {
             parameters: Vec::new(),
@@ -137,7 +134,7 @@ impl Keys {
             counts,
             firmware,
         };
-        let declared = DECLARED.iter().filter(|one| named.is_empty() && !is_set(one.key));
+        let declared = DECLARED.iter().filter(|one| named.is_empty() && !model.sets(one.key));
         for one in declared {
             let mut parameter = parameter(&model.own, one.key, one.low, one.high)?;
             let value = keys.firmware.known(&device, one.key);
@@ -159,22 +156,7 @@ impl Keys {
                 keys.leave(parameter, value);
             }
         }
-        for text in named {
-            let parts = text.split_once('=').and_then(|(key, range)| {
-                range.split_once("..").map(|(low, high)| (key, low, high))
-            });
-            let (key, low, high) = parts
-                .ok_or_else(|| wrong(&format!("--key {text}: write it as nand.read_us=20..200")))?;
-            let parameter = parameter(&model.own, key.trim(), low.trim(), high.trim())?;
-            if keys.parameters.iter().any(|known| known.key == parameter.key) {
-                return Err(wrong(&format!("--key {}: it is named twice", parameter.key)));
-            }
-            if is_set(&parameter.key) {
-                let what = "--set gives it a value, so it can't be fitted";
-                return Err(wrong(&format!("--key {}: {what}", parameter.key)));
-            }
-            keys.parameters.push(parameter);
-        }
+        keys.add_named(model, named)?;
         if keys.parameters.is_empty() {
             return Err(wrong("no declared key is told of by these cells; name some with --key"));
         }
@@ -191,6 +173,27 @@ impl Keys {
             }
         }
         Ok(keys)
+    }
+
+    /// Adds the keys that the user names.
+    fn add_named(&mut self, model: &Model, named: &[String]) -> Result<()> {
+        for text in named {
+            let parts = text.split_once('=').and_then(|(key, range)| {
+                range.split_once("..").map(|(low, high)| (key, low, high))
+            });
+            let (key, low, high) = parts
+                .ok_or_else(|| wrong(&format!("--key {text}: write it as nand.read_us=20..200")))?;
+            let parameter = parameter(&model.own, key.trim(), low.trim(), high.trim())?;
+            if self.parameters.iter().any(|known| known.key == parameter.key) {
+                return Err(wrong(&format!("--key {}: it is named twice", parameter.key)));
+            }
+            if model.sets(&parameter.key) {
+                let what = "--set gives it a value, so it can't be fitted";
+                return Err(wrong(&format!("--key {}: {what}", parameter.key)));
+            }
+            self.parameters.push(parameter);
+        }
+        Ok(())
     }
 
     /// Notes a key that no cell tells.
@@ -296,8 +299,8 @@ impl Keys {
         [(CORES.to_string(), "1".to_string())].into_iter().chain(times).collect()
     }
 
-    /// The settings of a point for a device file, whose planes must have room to write: a search for reads runs
-    /// devices that cannot.
+    /// The settings of a point for a device file, whose planes must have room to write: a search
+    /// for reads runs devices that cannot.
     pub fn settings_of_file(&self, point: &Point) -> Vec<Setting> {
         let mut all = self.settings(point);
         let planes = all.iter().position(|(key, _)| key == BLOCKS);

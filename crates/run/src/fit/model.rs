@@ -107,14 +107,16 @@ impl Model {
         let mut model =
             Self { own, device, text, set, requests, seed, is_small, largest_gib, read };
         let keys = model.device(&cells[0])?.sections.device;
-        let sets_blocks = |setting: &String| {
-            let name = setting.split('=').next().unwrap_or(setting).trim();
-            matches!(name, "geometry.blocks_per_plane" | "geometry.pages_per_block")
-        };
         model.is_small = keys.map.store == MapStore::Resident
             && is_default(&keys, "ftl", "scheme")
-            && !model.set.iter().any(sets_blocks);
+            && !model.sets("geometry.blocks_per_plane")
+            && !model.sets("geometry.pages_per_block");
         Ok(model)
+    }
+
+    /// Whether the user gives a key a value.
+    pub(super) fn sets(&self, key: &str) -> bool {
+        self.set.iter().any(|set| set.split('=').next().map(str::trim) == Some(key))
     }
 
     /// The figures of cells, in the order in which they were measured; not a number where a run has

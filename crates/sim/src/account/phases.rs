@@ -122,15 +122,20 @@ impl Account {
         });
     }
 
-    /// The phase is over and so is its work. `work` is what dies and channels had done at its first
-    /// arrival and at its last completion. Returns its report.
+    /// The phase is over and so is its work. Requests of each stream were held so long by its rate
+    /// limit (ns), and by now the map cache has cleaned `cleaned` lines in batches. `work` is what
+    /// dies and channels had done at its first arrival and at its last completion. Returns its
+    /// report.
     pub(crate) fn end_phase(
         &mut self,
         now: Time,
         ended_by: &'static str,
-        cleaned: u64,
+        (held, cleaned): (impl Iterator<Item = u64>, u64),
         work: Option<(&Usage, &Usage)>,
     ) -> PhaseReport {
+        for (&place, ns) in self.totals.stream_places.iter().zip(held) {
+            self.totals.streams.0[place].rate_limited_ns += ns;
+        }
         let open = self.open.take().expect("a phase is under way");
         let first = self.totals.phase_first;
         let written = self.totals.written_bytes() - open.written;
@@ -174,7 +179,7 @@ impl Account {
             // Requests that nobody answers last until now.
             self.totals.last_completion = now;
         }
-        self.end_phase(now, "cut", cleaned, has_begun.then_some(work.into()));
+        self.end_phase(now, "cut", (std::iter::empty(), cleaned), has_begun.then_some(work.into()));
         if let Some(meter) = self.meter() {
             // Recovery reads before time goes on.
             meter.misses();

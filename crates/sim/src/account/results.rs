@@ -415,8 +415,8 @@ impl Account {
     }
 
     /// Later arrivals found far more requests than earlier ones, or more were left at the end than
-    /// the device could work on, and took long. Closed loops have so many outstanding, no more; what
-    /// comes beside them is judged alone.
+    /// the device could work on, and took long. Closed loops have so many outstanding, no more;
+    /// what comes beside them is judged alone.
     fn queue_grew(&self) -> bool {
         if !self.totals.own_times {
             return false;

@@ -331,7 +331,8 @@ impl Totals {
 }
 
 impl Account {
-    /// A request of a stream for so many pages from `first` on has arrived and finds so many others.
+    /// A request of a stream for so many pages from `first` on has arrived and finds so many
+    /// others.
     #[expect(clippy::inline_always, reason = "once a request, with large arguments")]
     #[inline(always)]
     pub(crate) fn arrived(
@@ -405,13 +406,6 @@ impl Account {
             written: self.totals.written_bytes(),
             latency_ns: waits.iter().map(|of| of.latency_ns).sum(),
             answered: waits.iter().map(|of| of.count).sum(),
-        }
-    }
-
-    /// How long a request of each stream of the phase waited for its rate limit, in nanoseconds.
-    pub(crate) fn rate_limited(&mut self, streams: impl Iterator<Item = u64>) {
-        for (&place, ns) in self.totals.stream_places.iter().zip(streams) {
-            self.totals.streams.0[place].rate_limited_ns += ns;
         }
     }
 

@@ -164,7 +164,8 @@ keys! {
             flip: "65536", with: &[DISK],
         },
         /// Bytes of writes that are acknowledged before they are on the platters. Writes that find
-        /// no room wait; of a larger one all but these bytes. 0: a write is acknowledged when it is on the platters.
+        /// no room wait; of a larger one all but these bytes. 0: a write is acknowledged when it is
+        /// on the platters.
         write_cache_bytes: u64 = 8_388_608 => {
             kind: Kind::count("bytes", 0, 1 << 30),
             source: "assumed: half of a buffer of 16 MB",

@@ -387,8 +387,8 @@ impl Settings {
         footprint.tables + footprint.cache + buffer
     }
 
-    /// Power of the DRAM at all times, in microwatts times bytes of a MiB: a table of a few KiB takes
-    /// a few microwatts.
+    /// Power of the DRAM at all times, in microwatts times bytes of a MiB: a table of a few KiB
+    /// takes a few microwatts.
     pub fn dram_uw_mib(&self) -> u128 {
         let energy = &self.keys.energy;
         let (bytes, chip) = (u128::from(self.dram_bytes()), u128::from(energy.dram_chip_bytes));

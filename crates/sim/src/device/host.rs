@@ -1,10 +1,8 @@
 //! The way of a request to the device, and timers.
 
 use super::Device;
-use crate::error::SimError;
 use crate::handle::RequestId;
 use crate::host::Timer;
-use flashyard_core::request::Request;
 use flashyard_core::units::DieId;
 
 impl Device {
@@ -55,25 +53,5 @@ impl Device {
             }
             self.wake_due();
         }
-    }
-
-    /// A request of a stream arrives.
-    pub(super) fn request_arrives(
-        &mut self,
-        request: &Request,
-        lane: usize,
-    ) -> Result<(), SimError> {
-        let order = self.host.arrived();
-        SimError::check_arrival(request, order, self.settings.capacity_sectors())?;
-        let (pages, outstanding) = (self.settings.pages_of(request), self.host.outstanding());
-        let (handle, fetched) = self.host.open(request, lane, pages, self.now);
-        self.account.arrived(request, order, pages, (lane, outstanding));
-        if self.account.is_watched() {
-            self.teller().request_arrived(handle);
-        }
-        if fetched {
-            self.send(handle);
-        }
-        Ok(())
     }
 }

@@ -79,8 +79,8 @@ impl Machine for Device {
         assert!(!waits, "a unit still waits for a line");
         self.teller().see_accesses();
         self.ftl.end_phase(*measured);
-        self.account.rate_limited(self.host.held_ns());
-        Ok(self.account.end_phase(self.now, why, self.ftl.batch_cleaned(), work))
+        let (held, cleaned) = (self.host.held_ns(), self.ftl.batch_cleaned());
+        Ok(self.account.end_phase(self.now, why, (held, cleaned), work))
     }
 
     #[inline]
@@ -91,7 +91,18 @@ impl Machine for Device {
 
     #[inline]
     fn arrive(&mut self, request: &Request, lane: usize) -> Result<(), SimError> {
-        self.request_arrives(request, lane)
+        let order = self.host.arrived();
+        SimError::check_arrival(request, order, self.settings.capacity_sectors())?;
+        let (pages, outstanding) = (self.settings.pages_of(request), self.host.outstanding());
+        let (handle, fetched) = self.host.open(request, lane, pages, self.now);
+        self.account.arrived(request, order, pages, (lane, outstanding));
+        if self.account.is_watched() {
+            self.teller().request_arrived(handle);
+        }
+        if fetched {
+            self.send(handle);
+        }
+        Ok(())
     }
 
     #[inline]
@@ -135,7 +146,7 @@ impl Device {
     ) -> Result<Report, RunError<E>> {
         let keys = StreamKeys::default();
         let stream = Stream { name: "host".to_string(), keys, source: Box::new(next) };
-        phases::run(&mut self, &PhaseKeys::default(), vec![stream], true)?;
+        phases::run(&mut self, &PhaseKeys::default(), vec![stream])?;
         self.finish().map_err(RunError::Sim)
     }
 
@@ -148,8 +159,7 @@ impl Device {
         phase: &PhaseKeys,
         streams: Vec<Stream<'_, E>>,
     ) -> Result<PhaseReport, RunError<E>> {
-        let alone = streams.len() == 1;
-        phases::run(self, phase, streams, alone)
+        phases::run(self, phase, streams)
     }
 
     /// Some phase of the run has several streams.

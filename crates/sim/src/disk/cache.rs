@@ -57,8 +57,8 @@ impl Cache {
         self.room > 0
     }
 
-    /// Whether a write of so many sectors has room. One that is larger than the cache has room if the
-    /// cache holds nothing else.
+    /// Whether a write of so many sectors has room. One that is larger than the cache has room if
+    /// the cache holds nothing else.
     pub(super) const fn has_room(&self, sectors: u64) -> bool {
         self.held == 0 || self.held + sectors <= self.room
     }

@@ -62,8 +62,7 @@ impl Machine for Disk {
         if let Some(checker) = &self.checker {
             checker.rest();
         }
-        self.account.rate_limited(self.host.held_ns());
-        let mut report = self.account.end_phase(self.now, why, 0, work);
+        let mut report = self.account.end_phase(self.now, why, (self.host.held_ns(), 0), work);
         report.write_amplification = None;
         if let Some(kept) = *begun {
             self.power.spent = kept;
@@ -138,8 +137,7 @@ impl Disk {
         keys: &PhaseKeys,
         streams: Vec<Stream<'_, E>>,
     ) -> Result<PhaseReport, RunError<E>> {
-        let alone = streams.len() == 1;
-        phases::run(self, keys, streams, alone)
+        phases::run(self, keys, streams)
     }
 
     /// Some phase of the run has several streams.

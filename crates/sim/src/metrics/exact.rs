@@ -4,9 +4,9 @@
 /// many bytes.
 pub const MIB_BITS: u32 = 20;
 
-/// Energy or power: what is exact in femtojoules (microwatts), and that of the DRAM and of the write
-/// buffer, which are exact in these times bytes of a MiB. Each is rounded by itself, as it is in the
-/// sums of a run.
+/// Energy or power: what is exact in femtojoules (microwatts), and that of the DRAM and of the
+/// write buffer, which are exact in these times bytes of a MiB. Each is rounded by itself, as it is
+/// in the sums of a run.
 pub type Exact = [u128; 3];
 
 /// Whole picojoules of an energy.
