@@ -293,18 +293,24 @@ impl Totals {
             self.counts_from = order + 1;
         }
         self.requests += 1;
-        let mut is_own = true;
-        if let Some(&place) = self.stream_places.get(lane) {
-            let stream = &mut self.streams.0[place];
-            stream.arrived(arrival);
-            is_own = stream.is_open || !self.is_mixed;
+        self.sectors[request.op as usize] += u64::from(request.sectors);
+        let ns = self.spans.makespan + arrival.since(first).as_ns();
+        match self.stream_places.get(lane) {
+            None => self.backlog.sample(ns, outstanding),
+            Some(&place) => self.arrived_of(place, arrival, (ns, outstanding)),
         }
-        if is_own {
-            self.backlog.sample(self.spans.makespan + arrival.since(first).as_ns(), outstanding);
+    }
+
+    /// The same of a stream that is told apart, at an instant of the run.
+    #[inline(never)]
+    fn arrived_of(&mut self, place: usize, arrival: Time, (ns, outstanding): (u64, u64)) {
+        let stream = &mut self.streams.0[place];
+        stream.arrived(arrival);
+        if stream.is_open || !self.is_mixed {
+            self.backlog.sample(ns, outstanding);
         } else {
             self.backlog.found(outstanding);
         }
-        self.sectors[request.op as usize] += u64::from(request.sectors);
     }
 
     #[expect(clippy::inline_always, reason = "once a request, with large arguments")]

@@ -89,7 +89,6 @@ impl Machine for Device {
         self.ftl.map().prefetch(request.first_sector / unit);
     }
 
-    #[inline]
     fn arrive(&mut self, request: &Request, lane: usize) -> Result<(), SimError> {
         let order = self.host.arrived();
         SimError::check_arrival(request, order, self.settings.capacity_sectors())?;
