@@ -249,7 +249,12 @@ impl Disk {
 
     fn begin_write(&mut self, first: u64) {
         self.stop_ahead();
-        let end = self.cache.take_run(first, self.mechanics.track_sectors(first));
+        let mut most = self.mechanics.track_sectors(first);
+        if self.waiting.large.is_some() {
+            // It is answered between operations, and the next one comes while the arm goes on.
+            most = most.min(self.cache.room.div_ceil(2));
+        }
+        let end = self.cache.take_run(first, most);
         let way = self.mechanics.way(&self.head, first, self.now);
         let over = self.now + way.seek + way.rotation + self.mechanics.passing(first, end);
         // Writes that a request waits for are its own.

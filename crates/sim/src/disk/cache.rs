@@ -34,7 +34,7 @@ pub(super) struct Cache {
     pub(super) under_way: Vec<(u64, u64, Dirty)>,
     /// Sectors of both, and how many there may be of writes that are acknowledged at once.
     pub(super) held: u64,
-    room: u64,
+    pub(super) room: u64,
 }
 
 impl Cache {
@@ -57,15 +57,10 @@ impl Cache {
         self.room > 0
     }
 
-    /// Whether a write of so many sectors has room. One that is larger than the cache has room if
-    /// the cache holds nothing else.
+    /// Whether a write of so many sectors has room. One that is larger than the cache has room as
+    /// long as no other such one is left.
     pub(super) const fn has_room(&self, sectors: u64) -> bool {
-        self.held == 0 || self.held + sectors <= self.room
-    }
-
-    /// Whether a write that is larger than the cache has more sectors left than fit.
-    pub(super) const fn is_overfull(&self) -> bool {
-        self.held > self.room
+        self.held + sectors <= self.room || (sectors > self.room && self.held <= self.room)
     }
 
     /// Whether no write is missing on the platters.

@@ -31,9 +31,9 @@ impl Controller {
 pub(super) struct Waiting {
     /// Writes that wait for room in the write cache, in order.
     pub(super) room: VecDeque<RequestId>,
-    /// A write that is larger than the write cache: it is answered when the cache holds what is
-    /// left of it.
-    pub(super) large: Option<RequestId>,
+    /// A write that is larger than the write cache: it is answered when no more sectors are left
+    /// than this.
+    pub(super) large: Option<(RequestId, u64)>,
     /// Writes that are answered when they are on the platters, with their numbers.
     pub(super) durable: Vec<(RequestId, u64)>,
     /// Requests that wait for all writes up to a number.
@@ -185,8 +185,15 @@ impl Disk {
         }
         self.account.buffer_written(false, true);
         self.check_written(handle, number);
-        if self.cache.is_overfull() {
-            self.waiting.large = Some(handle);
+        // The cache holds the rest of a larger write. The head writes as the link carries: what
+        // passes it meanwhile would be written by now.
+        let mut left = self.cache.room;
+        if end - first > left {
+            let link_ns = (end - first) * self.sector_ps() / 1_000;
+            left += self.mechanics.passed(first, end, Span::from_ns(link_ns)) - first;
+        }
+        if self.cache.held > left {
+            self.waiting.large = Some((handle, left));
         } else {
             self.reply(handle);
         }
@@ -201,7 +208,7 @@ impl Disk {
 
     /// Writes have come to the platters: requests that waited for that go on.
     pub(super) fn wake(&mut self, written: Written) {
-        if let Some(handle) = self.waiting.large.take_if(|_| !self.cache.is_overfull()) {
+        if let Some((handle, _)) = self.waiting.large.take_if(|large| self.cache.held <= large.1) {
             self.charge_written(handle, written);
             self.reply(handle);
         }
@@ -268,15 +275,19 @@ impl Disk {
     /// The same for a read whose sectors have crossed the link while they passed the head, in so
     /// long; the last one at least has not.
     pub(super) fn reply_read(&mut self, handle: RequestId, passed: Span) {
+        let crossed = (passed.as_ns() * 1_000).checked_div(self.sector_ps()).unwrap_or(u64::MAX);
         let request = &mut self.host[handle];
         request.sum_own();
-        let sector_ps = self.settings.keys.interface.link_ps_per_byte * u64::from(SECTOR_BYTES);
-        let crossed = (passed.as_ns() * 1_000).checked_div(sector_ps).unwrap_or(u64::MAX);
         let crossed = u32::try_from(crossed).unwrap_or(u32::MAX);
         let rest = request.request().sectors.saturating_sub(crossed).max(1);
         if !self.host.sends_rest(handle, rest, self.now) {
             self.answer(handle);
         }
+    }
+
+    /// Picoseconds of a sector on the link.
+    fn sector_ps(&self) -> u64 {
+        self.settings.keys.interface.link_ps_per_byte * u64::from(SECTOR_BYTES)
     }
 
     /// The host has the answer of a request.
