@@ -200,6 +200,11 @@ pub(crate) fn given() -> Vec<String> {
     arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect()
 }
 
+/// The command as a user writes it in a shell.
+pub(crate) fn command_line() -> String {
+    given().into_iter().fold("flashyard".to_string(), |text, word| text + " " + &word)
+}
+
 /// The file that the program's code is in.
 pub(crate) fn program() -> anyhow::Result<PathBuf> {
     match GIVEN.get() {

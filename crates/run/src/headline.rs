@@ -63,11 +63,7 @@ impl Headline {
     pub fn of_stream(&self, report: &StreamReport) -> Option<f64> {
         match self.of {
             Of::Latency(class, of) => of(&report.latency_ns[class]),
-            // Those of its own time: the others may go on when its requests are over.
-            Of::Report(_) if self.is_of_streams() && report.active_ns > 0 => {
-                Some(report.requests as f64 * 1e9 / report.active_ns as f64)
-            }
-            Of::Report(_) => None,
+            Of::Report(_) => report.own_iops().filter(|_| self.is_of_streams()),
         }
         .map(|value| self.in_unit(value))
         .filter(|value| value.is_finite())

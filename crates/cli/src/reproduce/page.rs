@@ -1,5 +1,6 @@
 //! The report of a study: its verdicts, its figures beside the published ones, its tables as plots.
 
+use crate::args::command_line;
 use crate::report::plot::{Axis, Bar, Beside, Kind, Plot, Values};
 use crate::report::run::sentence;
 use crate::report::{Page, Section, Statement, Table};
@@ -23,10 +24,7 @@ pub(super) fn of(results: &Results) -> Page {
     };
     page.verdict.extend(counted("Statements that are published", &results.published));
     page.verdict.extend(counted("Statements of our own", &results.asked));
-    page.command = std::env::args_os()
-        .map(|word| word.to_string_lossy().into_owned())
-        .skip(1)
-        .fold("flashyard".to_string(), |text, word| text + " " + &word);
+    page.command = command_line();
     beside(results, &mut page);
     for (title, answers) in [
         ("What is published", &results.published),

@@ -1,5 +1,10 @@
 //! What is asked of a fit.
 
+/// Whether these settings, each `section.key=value`, give a key a value.
+pub(super) fn sets(set: &[String], key: &str) -> bool {
+    set.iter().any(|set| set.split('=').next().map(str::trim) == Some(key))
+}
+
 /// What is fitted, and how long that may take.
 #[derive(Clone, Debug)]
 pub struct Asked {

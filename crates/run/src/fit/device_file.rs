@@ -1,5 +1,6 @@
 //! The device file that a fit writes: the one it started from, with the fitted keys in it.
 
+use super::asked::sets;
 use super::model::Setting;
 use crate::error::{is_toml, read_text, wrong};
 use crate::presets;
@@ -53,11 +54,9 @@ pub fn text(
             band.map(|(_, _, [low, high])| format!(", which hardly tells it: {low} to {high}"));
         put(&mut document, key, value, &format!("fitted to {whence}{}", band.unwrap_or_default()));
     }
-    let is_set =
-        |key: &str| set.iter().any(|set| set.split('=').next().map(str::trim) == Some(key));
     for (key, value, [low, high]) in bands {
         let is_told = fitted.iter().any(|one| one.0 == *key && !of_one_core.contains(one));
-        if !is_told && !is_set(key) {
+        if !is_told && !sets(set, key) {
             put(&mut document, key, value, &format!("no cell tells it: {low} to {high}"));
         }
     }

@@ -132,16 +132,13 @@ impl Options<'_> {
             let of_class: Vec<&Value> = entries.iter().map(|job| &job[class.word()]).collect();
             measured.extend(figures(&of_class, class));
         }
-        let value = |class, what| {
-            let found = measured.iter().find(|(figure, _)| *figure == Figure { class, what });
-            found.map_or(0.0, |(_, value): &(Figure, f64)| *value)
-        };
-        let [reads, writes] =
-            [Class::Read, Class::Write].map(|class| value(class, What::PerSecond));
-        let mut ran = vec![
+        let ran = vec![
             ("pattern".to_string(), pattern.to_string()),
             ("block_bytes".to_string(), bytes.to_string()),
         ];
+        let mut cell = Cell { place: self.place.clone(), drive: String::new(), ran, measured };
+        let [reads, writes] = [Class::Read, Class::Write]
+            .map(|class| cell.value(class, What::PerSecond).unwrap_or(0.0));
         let mut share = match self.get("rwmixread") {
             Some(share) => Some(share.to_string()),
             None => self.get("rwmixwrite").map(|share| {
@@ -157,17 +154,16 @@ impl Options<'_> {
         // A rate is a limit: a drive that does not take it has the whole depth outstanding.
         let taken = asked.filter(|(rate, _)| reads + writes >= TAKEN * rate);
         if let Some((rate, of_reads)) = taken {
-            ran.push(("rate_per_s".to_string(), rate.to_string()));
+            cell.ran.push(("rate_per_s".to_string(), rate.to_string()));
             if self.get("rate_process") != Some("poisson") {
-                ran.push(("pattern.arrival".to_string(), "constant".to_string()));
+                cell.ran.push(("pattern.arrival".to_string(), "constant".to_string()));
             }
             share = Some((100.0 * of_reads).to_string());
         } else {
             let depth = self.depth()?;
-            ran.push(("queue_depth".to_string(), depth.to_string()));
-            let outstanding =
-                [reads * value(Class::Read, What::Mean), writes * value(Class::Write, What::Mean)];
-            let outstanding = outstanding.iter().sum::<f64>() / 1e6;
+            cell.ran.push(("queue_depth".to_string(), depth.to_string()));
+            let mean = |class| cell.value(class, What::Mean).unwrap_or(0.0);
+            let outstanding = (reads * mean(Class::Read) + writes * mean(Class::Write)) / 1e6;
             let [least, most] = DOUBTED.map(|share| share * depth as f64);
             if outstanding > 0.0 && !(least..=most).contains(&outstanding) {
                 notes.push(format!(
@@ -177,8 +173,8 @@ impl Options<'_> {
                 ));
             }
         }
-        ran.extend(share.filter(|_| is_mixed).map(|share| ("read_percent".to_string(), share)));
-        let cell = Cell { place: self.place.clone(), drive: String::new(), ran, measured };
+        let share = share.filter(|_| is_mixed);
+        cell.ran.extend(share.map(|share| ("read_percent".to_string(), share)));
         cell.check()?;
         Ok(cell)
     }

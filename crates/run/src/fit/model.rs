@@ -1,6 +1,6 @@
 //! The model: what a device file gives for a measured cell.
 
-use super::asked::Asked;
+use super::asked::{self, Asked};
 use super::cell::PROBE;
 use super::cells::{Cell, Class, Figure, What};
 use crate::error::wrong;
@@ -116,7 +116,7 @@ impl Model {
 
     /// Whether the user gives a key a value.
     pub(super) fn sets(&self, key: &str) -> bool {
-        self.set.iter().any(|set| set.split('=').next().map(str::trim) == Some(key))
+        asked::sets(&self.set, key)
     }
 
     /// The figures of cells, in the order in which they were measured; not a number where a run has

@@ -11,8 +11,8 @@ mod plot;
 
 use super::show::{cells_table, json_set};
 use super::stage::stage;
+use crate::args::command_line;
 use crate::args::fit::BoardArgs;
-use crate::args::given;
 use crate::output::table::{render, table};
 use crate::output::{WholeFile, print, print_json, remark};
 use anyhow::Result;
@@ -146,7 +146,7 @@ fn write(folder: &Path, devices: &[Modelled<'_>], fits: &[Modelled<'_>]) -> Resu
     std::fs::create_dir_all(folder)
         .map_err(|error| wrong(&format!("--out {}: {error}", folder.display())))?;
     let page = folder.join("BOARD.md");
-    WholeFile::of(&page, &page::page(devices, fits, &given())?)?.finish()?;
+    WholeFile::of(&page, &page::page(devices, fits, &command_line())?)?.finish()?;
     for one in devices {
         let device = one.device.as_deref().unwrap_or_default();
         let title = format!("{} and {device}: latency over requests outstanding", one.drive.name);

@@ -120,16 +120,15 @@ fn markdown(header: &[&str], rows: &[Vec<String>]) -> String {
 pub(super) fn page(
     devices: &[Modelled<'_>],
     fits: &[Modelled<'_>],
-    command: &[String],
+    command: &str,
 ) -> Result<String> {
     let mut text = format!(
         "# The board\n\n\
          Modelled figures beside those of real drives. An error is modelled / measured - 1; a row \
          has the\nmedians of its sizes. [FITTING.md](FITTING.md) has the measurements, their \
          sources, and how devices\nare fitted to them. This page is written by\n\n    \
-         flashyard {}\n\n\
+         {command}\n\n\
          The aim is 5 % of means and 10 % of p99 on cells that were not fitted to.\n",
-        command.join(" ")
     );
     if !devices.is_empty() {
         text += "\n## Devices with names\n\nThe loads that a device was fitted to, if there are \

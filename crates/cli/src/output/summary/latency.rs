@@ -6,7 +6,7 @@ use flashyard_core::request::RequestOp;
 use flashyard_run::units::percent;
 use flashyard_run::units::{count, or_dash, per_second, time};
 use flashyard_sim::metrics::parts::{Part, Parts};
-use flashyard_sim::report::{LatencyReport, Report, StreamReport};
+use flashyard_sim::report::{LatencyReport, Report};
 use std::collections::BTreeMap;
 
 /// A time of whole nanoseconds.
@@ -74,12 +74,6 @@ pub(super) fn of_classes(report: &Report) -> String {
     with_meaning(&table)
 }
 
-/// Requests a second of a stream, from its first arrival to its last answer.
-fn rate_of(stream: &StreamReport) -> Option<f64> {
-    let active = stream.active_ns as f64 / 1e9;
-    (active > 0.0).then(|| stream.requests as f64 / active)
-}
-
 /// The measured requests of each stream, a row for each class. How long rate limits held some is
 /// shown where they did.
 pub(super) fn of_streams(report: &Report) -> String {
@@ -90,7 +84,7 @@ pub(super) fn of_streams(report: &Report) -> String {
     for (name, stream) in &report.streams {
         let mut of_stream = vec![
             name.clone(),
-            or_dash(rate_of(stream), per_second),
+            or_dash(stream.own_iops(), per_second),
             or_dash(stream.slowdown, |times| format!("{times:.2}")),
         ];
         let mut limited = held.then(|| time(stream.rate_limited_ns as f64));
