@@ -136,12 +136,13 @@ keys! {
                 "geometry.page_bytes=16384", "ftl.mapping_unit_bytes=4096", "nand.read_part_us=30",
             ],
         },
-        /// Share of the pages of host reads that end early: what they need is in a page register, a
-        /// row or a cache that holds it already. The draw depends on the number of the request and
-        /// its page there alone. The die takes the read, which waits as any other one.
+        /// Share of the mapping units of host reads that a page register, a row or a cache holds
+        /// already. A read of a page ends early if all units that are needed of it are held: of a
+        /// share p and n units, p^n of the pages. The draw of a unit depends on the number of the
+        /// request and its place there alone. The die takes the read, which waits as any other one.
         read_early_percent: Ppm = Ppm::ZERO => {
             kind: Kind::percent(0, 1_000_000),
-            source: "assumed: every read senses its page",
+            source: "assumed: nothing is held, every read senses its page",
             flip: "30", with: &[],
         },
         /// Time in the array of a read that ends early; the time of other reads, if that is

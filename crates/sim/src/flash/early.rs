@@ -1,14 +1,15 @@
-//! Reads that end early: what a share of the host's reads needs need not be sensed.
+//! Reads that end early: a share of the mapping units that host reads need is held already, and a
+//! page is sensed only if one of the units that are needed of it is not.
 //!
 //! The share stands for page registers, open rows and caches whose contents are not simulated. A
-//! read draws by the number of its request and its page there, so that the draw is the same under
+//! unit draws by the number of its request and its place there, so that the draw is the same under
 //! every policy, and on a device that was restored.
 
 use crate::config::Settings;
 use crate::random::{STEP, mix};
 use flashyard_core::units::Span;
 
-/// Which reads end early, and how long these take.
+/// Which units are held, and how long a read takes that needs no others.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Early {
     ppm: u64,
@@ -25,12 +26,17 @@ impl Early {
         (ppm > 0).then_some(Self { ppm, time, seed })
     }
 
-    /// The time in the array of a page of a request, by the number of the request, if that ends
-    /// early.
-    pub(super) fn time_of(&self, order: u64, page: u32) -> Option<Span> {
+    /// The time in the array of a read that ends early.
+    pub(super) const fn time(&self) -> Span {
+        self.time
+    }
+
+    /// Whether a unit of a request is held, by the number of the request and the place of the unit
+    /// there.
+    pub(super) fn holds(&self, order: u64, page: u32) -> bool {
         let request = mix(self.seed ^ order.wrapping_mul(STEP));
         let number = mix(request ^ u64::from(page).wrapping_mul(STEP));
-        ((u128::from(number) * 1_000_000) >> 64 < u128::from(self.ppm)).then_some(self.time)
+        (u128::from(number) * 1_000_000) >> 64 < u128::from(self.ppm)
     }
 }
 

@@ -354,15 +354,22 @@ impl Flash {
         self.varies
     }
 
+    /// Whether a mapping unit that a host read needs is held and not sensed, by the number of the
+    /// request and the place of the unit there.
+    #[cold]
+    pub(crate) fn holds(&self, order: u64, page: u32) -> bool {
+        self.early.is_some_and(|early| early.holds(order, page))
+    }
+
     /// Typical time to sense a page of the read that a die has taken, which needs so many codewords
-    /// of it; `read` is the number of the request of a host read and the page there. Draws whether
-    /// that ends early and, if it does not, how often the page is sensed again, whose block has
-    /// been erased so often; one that was never written is decoded at once.
+    /// of it, all of them of units that are `held` or not. If they are not, draws how often the
+    /// page is sensed again, whose block has been erased so often; one that was never written is
+    /// decoded at once.
     #[cold]
     pub(crate) fn sense(
         &mut self,
         die: DieId,
-        (stage, read): (Stage, Option<(u64, u32)>),
+        (stage, held): (Stage, bool),
         ppn: Option<Ppn>,
         codewords: u32,
         erases: u32,
@@ -371,10 +378,8 @@ impl Flash {
         let timing = self.timing_of(slc);
         let part = if slc { None } else { timing.part(stage, ppn, codewords) };
         let typical = part.unwrap_or_else(|| timing.array(Op::Read, ppn));
-        if let (Some(early), Some((order, page))) = (self.early, read)
-            && let Some(time) = early.time_of(order, page)
-        {
-            return typical.min(time);
+        if let (Some(early), true) = (&self.early, held) {
+            return typical.min(early.time());
         }
         if let Some(retry) = &mut self.retry
             && ppn.is_some()

@@ -92,16 +92,29 @@ impl Waiting<'_> {
         let mut slowest = Span::ZERO;
         for set in self.sets.riders(Some(leader)) {
             let state = &self.sets[set];
-            let (ppn, codewords, read) = (state.ppn(), state.page_codewords(), state.origin());
+            let (ppn, codewords) = (state.ppn(), state.page_codewords());
             if codewords > 0 {
                 let block = ppn.map(|ppn| self.settings.geometry.block_of(ppn));
                 let erases = block.map_or(0, |block| self.ftl.blocks().erases_of(block));
-                let read = read.filter(|_| stage == Stage::Read);
-                let kind = (stage, read.map(|read| (read.order, read.page)));
+                let kind = (stage, stage == Stage::Read && self.is_held(leader, set));
                 slowest = slowest.max(self.flash.sense(die, kind, ppn, codewords, erases));
             }
         }
         slowest
+    }
+
+    /// Whether the flash holds every unit that host reads of an operation need of the page of
+    /// `head`.
+    #[cold]
+    fn is_held(&self, leader: SetId, head: SetId) -> bool {
+        let units_per_page = self.settings.geometry.units_per_page;
+        let page = |set: SetId| self.sets[set].ppn().map(|ppn| ppn.get() / units_per_page);
+        let (of_head, mut sets) = (page(head), self.sets.riders(Some(leader)));
+        sets.all(|set| {
+            let read = self.sets[set].origin();
+            let is_held = read.is_some_and(|read| self.flash.holds(read.order, read.page));
+            is_held || (set != head && (of_head.is_none() || page(set) != of_head))
+        })
     }
 
     /// Shows the checker, if there is one, every page of an operation.
