@@ -22,6 +22,8 @@ pub(super) enum Told {
     PageTypes,
     /// Cells with reads, where operations of the device may cover several planes.
     Planes,
+    /// The same with reads of more than one size, on a device whose pages have several units.
+    PlanesOfSizes,
     /// Cells with reads in order, where the device has a write buffer.
     InOrder,
     /// Cells with writes.
@@ -105,6 +107,7 @@ pub(super) const DECLARED: &[Declared] = &[
     declared("nand.read_us", ("10", "400"), Told::Reads, 0.5),
     declared("nand.read_2_us", ("10", "400"), Told::PageTypes, 0.5),
     declared("nand.read_part_us", ("5", "400"), Told::Sizes, 0.5),
+    mechanism("nand.multi_plane_read_us", ("10", "400"), Told::PlanesOfSizes, Off::Low),
     declared("nand.spread_percent", ("1", "400"), Told::All, 1.0),
     declared("channel.ps_per_byte", ("200", "10000"), Told::All, 0.5),
     declared("interface.link_ps_per_byte", ("60", "2000"), Told::All, 0.3),
@@ -172,6 +175,9 @@ pub(super) fn is_told(told: Told, cells: &[Cell], device: &Plan) -> Result<bool>
         Told::Planes => {
             let words = device.shown("nand.multi_plane");
             has(Class::Read) && number("geometry.planes") > 1 && words.as_deref() != Some("none")
+        }
+        Told::PlanesOfSizes => {
+            is_told(Told::Planes, cells, device)? && is_told(Told::Sizes, cells, device)?
         }
         Told::InOrder => in_order() && number("buffer.bytes") > 0,
         Told::Runs => {

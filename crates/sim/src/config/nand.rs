@@ -136,6 +136,14 @@ keys! {
                 "geometry.page_bytes=16384", "ftl.mapping_unit_bytes=4096", "nand.read_part_us=30",
             ],
         },
+        /// Least time to sense pages of the first type on several planes at once, whatever is
+        /// needed of them; of pages of another type as much more or less, in proportion to their
+        /// tR. 0: as long as the slowest of the pages takes alone.
+        multi_plane_read_us: Span = Span::ZERO => {
+            kind: Kind::micros(0, 4_000_000_000),
+            source: "assumed: as one page; ONFI 4.2 states no time of its own",
+            flip: "90", with: &["nand.multi_plane=any", "geometry.planes=4"],
+        },
         /// Share of the mapping units of host reads that a page register, a row or a cache holds
         /// already. A read of a page ends early if all units that are needed of it are held: of a
         /// share p and n units, p^n of the pages. The draw of a unit depends on the number of the
@@ -317,6 +325,13 @@ impl NandKeys {
     pub(crate) const fn part_of(&self, whole: Span) -> Span {
         // Both are below 2^32.
         Span::from_ns((self.read_part_us.as_ns() * whole.as_ns()).div_ceil(self.read_us.as_ns()))
+    }
+
+    /// Least time to sense a page whose tR is this beside pages of other planes.
+    pub(crate) const fn beside_of(&self, alone: Span) -> Span {
+        // Both are below 2^32.
+        let (first, beside) = (self.read_us.as_ns(), self.multi_plane_read_us.as_ns());
+        Span::from_ns((beside * alone.as_ns()).div_ceil(first))
     }
 
     /// The shortest time of a page that is sensed in this one, if some reads end early.

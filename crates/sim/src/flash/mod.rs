@@ -39,6 +39,17 @@ use retry::Retry;
 use std::collections::VecDeque;
 use timing::Timing;
 
+/// How a read gets what it needs of a page.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sense {
+    /// The page is the only one that the operation senses.
+    Alone,
+    /// The operation senses pages of other planes as well.
+    Beside,
+    /// Everything is held, nothing is sensed.
+    Held,
+}
+
 /// What has become of an operation whose time in the array is over.
 pub(crate) enum ArrayEnd {
     /// The array has come to rest from a suspended operation.
@@ -163,7 +174,8 @@ impl Flash {
         let ordered = bus.as_ref().is_some_and(|bus| bus.gate().is_some()).then_some(Idle::Ordered);
         let stalled = settings.keys.firmware.stalls_programs().then_some(Idle::Stalled);
         let (retry, early) = (Retry::new(settings), Early::new(settings));
-        let reads_vary = timing.part_bytes > 0 || retry.is_some() || early.is_some();
+        let takes_its_own = timing.part_bytes > 0 || timing.beside.is_some();
+        let reads_vary = takes_its_own || retry.is_some() || early.is_some();
         Self {
             varies: reads_vary || slc.is_some(),
             reads_vary,
@@ -341,7 +353,7 @@ impl Flash {
     }
 
     /// Whether the array time of a read depends on more than its pages: parts of pages take less,
-    /// some pages are sensed again, if they are not of a block with one bit a cell, and some reads
+    /// pages of several planes more, some pages are sensed again, if they are not of a block with one bit a cell, and some reads
     /// end early.
     #[inline]
     pub(crate) const fn reads_vary(&self) -> bool {
@@ -362,23 +374,21 @@ impl Flash {
     }
 
     /// Typical time to sense a page of the read that a die has taken, which needs so many codewords
-    /// of it, all of them of units that are `held` or not. If they are not, draws how often the
-    /// page is sensed again, whose block has been erased so often; one that was never written is
-    /// decoded at once.
+    /// of it. Draws how often a page that is not held is sensed again, whose block has been erased
+    /// so often; one that was never written is decoded at once.
     #[cold]
     pub(crate) fn sense(
         &mut self,
         die: DieId,
-        (stage, held): (Stage, bool),
+        (stage, how): (Stage, Sense),
         ppn: Option<Ppn>,
         codewords: u32,
         erases: u32,
     ) -> Span {
         let slc = self.dies[die.index()].array.slc();
-        let timing = self.timing_of(slc);
-        let part = if slc { None } else { timing.part(stage, ppn, codewords) };
-        let typical = part.unwrap_or_else(|| timing.array(Op::Read, ppn));
-        if let (Some(early), true) = (&self.early, held) {
+        let beside = how == Sense::Beside;
+        let typical = self.timing_of(slc).sensed(stage, ppn, codewords, beside);
+        if let (Some(early), Sense::Held) = (&self.early, how) {
             return typical.min(early.time());
         }
         if let Some(retry) = &mut self.retry

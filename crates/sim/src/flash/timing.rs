@@ -20,6 +20,9 @@ pub(super) struct Timing {
     /// take as long as pages.
     part: [Span; 4],
     pub(super) part_bytes: u32,
+    /// Least time to sense a page beside pages of other planes, by its type; nothing where that
+    /// takes no longer.
+    pub(super) beside: Option<[Span; 4]>,
     erase: Span,
     /// Command and address on the channel.
     pub(super) command_ns: u64,
@@ -73,6 +76,8 @@ impl Timing {
             read,
             part: read.map(|whole| nand.part_of(whole)),
             part_bytes: part_bytes(nand),
+            beside: (!nand.multi_plane_read_us.is_zero())
+                .then(|| read.map(|alone| nand.beside_of(alone))),
             program: types(nand.program_us, if nand.one_shot { [Span::ZERO; 3] } else { programs }),
             erase: nand.erase_us,
             command_ns: settings.keys.channel.command_ns,
@@ -120,7 +125,7 @@ impl Timing {
         nand.erase_max_us = longest(nand.erase_max_us, nand.erase_us, erase);
         (nand.bits_per_cell, nand.one_shot) = (1, false);
         (nand.read_us, nand.program_us, nand.erase_us) = (slc.read_us, slc.program_us, erase);
-        nand.read_part_us = Span::ZERO;
+        (nand.read_part_us, nand.multi_plane_read_us) = (Span::ZERO, Span::ZERO);
         settings.geometry.program_pages = settings.geometry.joined;
         let mut timing = Self::new(&settings);
         timing.seed = SLC_SEED;
@@ -163,12 +168,29 @@ impl Timing {
 
     /// How long the array works on a page of which a read needs so many codewords, if that is a
     /// part.
-    pub(super) fn part(&self, stage: Stage, ppn: Option<Ppn>, codewords: u32) -> Option<Span> {
+    fn part(&self, stage: Stage, ppn: Option<Ppn>, codewords: u32) -> Option<Span> {
         let bytes = match self.fetch_bytes {
             bytes if bytes > 0 && stage == Stage::Fetch => bytes,
             _ => codewords * self.codeword_bytes,
         };
         (bytes <= self.part_bytes).then(|| self.part[self.page_type(ppn)])
+    }
+
+    /// How long the array works on a page that a read needs so many codewords of, as the only page
+    /// that it senses or `beside` others.
+    pub(super) fn sensed(
+        &self,
+        stage: Stage,
+        ppn: Option<Ppn>,
+        codewords: u32,
+        beside: bool,
+    ) -> Span {
+        let alone = self.part(stage, ppn, codewords);
+        let alone = alone.unwrap_or_else(|| self.array(Op::Read, ppn));
+        match &self.beside {
+            Some(least) if beside => alone.max(least[self.page_type(ppn)]),
+            _ => alone,
+        }
     }
 
     /// The typical time in the array of a command on a page of the first type, one unit of a read.

@@ -1,7 +1,7 @@
 //! The phases of an operation that has just been put together, and what the checker sees of it.
 
 use super::Waiting;
-use crate::flash::Request;
+use crate::flash::{Request, Sense};
 use crate::handle::SetId;
 use crate::random::TurnedBits;
 use crate::sets::{Place, Stage};
@@ -89,6 +89,9 @@ impl Waiting<'_> {
         if stage.op() != Op::Read {
             return of_pages;
         }
+        let heads = |set: &SetId| self.sets[*set].page_codewords() > 0;
+        let senses = |set: &SetId| heads(set) && !self.is_held(leader, stage, *set);
+        let sensed = self.sets.riders(Some(leader)).filter(senses).count();
         let mut slowest = Span::ZERO;
         for set in self.sets.riders(Some(leader)) {
             let state = &self.sets[set];
@@ -96,25 +99,32 @@ impl Waiting<'_> {
             if codewords > 0 {
                 let block = ppn.map(|ppn| self.settings.geometry.block_of(ppn));
                 let erases = block.map_or(0, |block| self.ftl.blocks().erases_of(block));
-                let kind = (stage, stage == Stage::Read && self.is_held(leader, set));
-                slowest = slowest.max(self.flash.sense(die, kind, ppn, codewords, erases));
+                let how = match self.is_held(leader, stage, set) {
+                    true => Sense::Held,
+                    false if sensed > 1 => Sense::Beside,
+                    false => Sense::Alone,
+                };
+                slowest = slowest.max(self.flash.sense(die, (stage, how), ppn, codewords, erases));
             }
         }
         slowest
     }
 
-    /// Whether the flash holds every unit that host reads of an operation need of the page of
+    /// Whether the flash holds every unit that an operation of host reads needs of the page of
     /// `head`.
-    #[cold]
-    fn is_held(&self, leader: SetId, head: SetId) -> bool {
+    fn is_held(&self, leader: SetId, stage: Stage, head: SetId) -> bool {
         let units_per_page = self.settings.geometry.units_per_page;
         let page = |set: SetId| self.sets[set].ppn().map(|ppn| ppn.get() / units_per_page);
-        let (of_head, mut sets) = (page(head), self.sets.riders(Some(leader)));
-        sets.all(|set| {
+        let holds = |set: SetId| {
             let read = self.sets[set].origin();
-            let is_held = read.is_some_and(|read| self.flash.holds(read.order, read.page));
-            is_held || (set != head && (of_head.is_none() || page(set) != of_head))
-        })
+            read.is_some_and(|read| self.flash.holds(read.order, read.page))
+        };
+        let of_head = page(head);
+        let mut sets = self.sets.riders(Some(leader));
+        stage == Stage::Read
+            && holds(head)
+            && sets
+                .all(|set| set == head || of_head.is_none() || page(set) != of_head || holds(set))
     }
 
     /// Shows the checker, if there is one, every page of an operation.

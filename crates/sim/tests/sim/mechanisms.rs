@@ -189,6 +189,26 @@ fn a_share_of_reads_ends_early() {
     assert!(closed(&late, 1, &requests[..50]).0.iter().all(|done| latency(done) == R));
 }
 
+/// Of pages of four units that are read whole, those end early of which all units are held.
+#[test]
+fn a_page_ends_early_if_all_its_units_are_held() {
+    let pages = ["geometry.page_bytes=16384", "ftl.mapping_unit_bytes=4096"];
+    let early = ["nand.read_early_percent=60", "nand.read_early_us=5"];
+    let settings = device(&[&pages[..], &["state.initial=full"], &early].concat());
+    for (units, share) in [(1, 0.6), (2, 0.36), (4, 0.1296)] {
+        let mut random = Random(units);
+        let place = |random: &mut Random| 4 * random.below(200);
+        let units = u32::try_from(units).unwrap();
+        let requests: Vec<_> =
+            (0..20_000).map(|_| request(0, RequestOp::Read, place(&mut random), units)).collect();
+        let (done, _) = closed(&settings, 1, &requests);
+        let array = |done: &RequestDone| done.parts.get(Part::Array);
+        let short = done.iter().filter(|done| array(done) == 5_000).count();
+        assert!(done.iter().all(|done| [5_000, R].contains(&array(done))));
+        check_share(short, done.len(), share);
+    }
+}
+
 /// Early reads at one die: M/G/1 with the two times (Pollaczek and Khinchine).
 #[test]
 fn early_reads_free_their_die_early() {

@@ -145,6 +145,38 @@ fn each_page_of_an_operation_is_a_part_or_whole() {
     assert_eq!(last, first + C + R + 3 * UNIT);
 }
 
+/// Pages of several planes take `multi_plane_read_us` at least, whatever is needed of them, those
+/// of the second type 150 / 100 of it; a page alone takes its own time.
+#[test]
+fn pages_of_several_planes_take_a_time_of_their_own() {
+    let planes = ["geometry.planes=2", "ftl.stripe_order=pcwd", "nand.multi_plane=any"];
+    let second = |us: &str, lpns: &[u64], more: &[&str]| {
+        let least = format!("nand.multi_plane_read_us={us}");
+        let mut requests = vec![read(0, 40)];
+        requests.extend(lpns.iter().map(|lpn| read(10, *lpn)));
+        let done = run(&[&planes[..], &[&least], more].concat(), &requests);
+        let over = |done: &RequestDone| done.completion.as_ns();
+        let last = done.iter().map(over).max().unwrap();
+        last - over(done.iter().find(|done| done.order == 0).unwrap())
+    };
+    for precision in ["command", "phases"] {
+        let bus = format!("bus.precision={precision}");
+        let second = |us: &str, lpns: &[u64]| second(us, lpns, &[&bus]);
+        assert_eq!(second("90", &[0, 4]), C + 90_000 + 2 * UNIT);
+        assert_eq!(second("120", &[0, 4]), C + 120_000 + 2 * UNIT);
+        assert_eq!(second("120", &[0, 4, 5]), C + 120_000 + 3 * UNIT);
+        assert_eq!(second("90", &[0, 4, 5]), C + R + 3 * UNIT, "a whole page takes longer");
+        assert_eq!(second("90", &[0, 1]), C + R + 2 * UNIT, "one page");
+        assert_eq!(second("90", &[0]), C + PART + UNIT);
+    }
+    let types = ["nand.bits_per_cell=2", "nand.read_2_us=150", "nand.read_part_us=0"];
+    // The second page of each plane has the second type.
+    assert_eq!(second("120", &[8, 12], &types), C + 180_000 + 2 * UNIT);
+    // What is held takes no plane's time: nothing is sensed, or one page of the two.
+    let held = ["nand.read_early_percent=100", "nand.read_early_us=5"];
+    assert_eq!(second("120", &[0, 4], &held), C + 5_000 + 2 * UNIT);
+}
+
 /// A part of a page of another type takes less in proportion: 45 / 100 of 150 us.
 #[test]
 fn a_part_of_a_page_of_another_type_is_shorter_in_proportion() {

@@ -5,7 +5,7 @@ use super::Checker;
 use crate::config::{NandKeys, Precision, RetryKeys, Settings, SlcKeys};
 use flashyard_core::command::Op;
 use flashyard_core::geometry::Geometry;
-use flashyard_core::units::{DieId, Ppn, Span, Time};
+use flashyard_core::units::{DieId, PlaneId, Ppn, Span, Time};
 
 /// An operation in the array of a die.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +18,11 @@ struct Work {
     /// How long it works at least and at most.
     least: Span,
     most: Span,
+    /// The first plane that it senses (of joined ones with its place among them), whether it
+    /// senses others, and the least time of its pages if it does.
+    plane: Option<(PlaneId, u32)>,
+    several: bool,
+    beside: Span,
     suspensions: u32,
     /// What is left of waking for the last time, of one that was suspended again meanwhile.
     wakes: Span,
@@ -26,7 +31,17 @@ struct Work {
 impl Work {
     const fn begun(now: Time) -> Self {
         let none = Span::ZERO;
-        Self { since: now, done: none, least: none, most: none, suspensions: 0, wakes: none }
+        Self {
+            since: now,
+            done: none,
+            least: none,
+            most: none,
+            plane: None,
+            several: false,
+            beside: none,
+            suspensions: 0,
+            wakes: none,
+        }
     }
 
     fn worked(&self, now: Time) -> Span {
@@ -68,16 +83,15 @@ impl TimeAccount {
         }
     }
 
-    /// The typical time of an operation on a page or block, and the least and the greatest that a
-    /// run may have in place of it.
-    fn bounds(&self, op: Op, ppn: Option<Ppn>) -> (Span, Span) {
+    /// The typical time of an operation on a page or block, and the greatest time of its kind.
+    fn typical(&self, op: Op, ppn: Option<Ppn>) -> (Span, Span) {
         let keys = &self.keys;
         let page = ppn.map_or(0, |ppn| self.geometry.joined_page(ppn).1);
         let of_type = |times: [Span; 4]| {
             let place = u64::from(page) % keys.bits_per_cell.max(1);
             times[usize::try_from(place).unwrap_or(0)].or(times[0])
         };
-        let (typical, longest) = match op {
+        match op {
             Op::Read => (
                 of_type([keys.read_us, keys.read_2_us, keys.read_3_us, keys.read_4_us]),
                 keys.read_max_us,
@@ -88,7 +102,12 @@ impl TimeAccount {
                 (of_type([keys.program_us, second, third, keys.program_4_us]), keys.program_max_us)
             }
             Op::Erase => (keys.erase_us, keys.erase_max_us),
-        };
+        }
+    }
+
+    /// The least and the greatest time that a run may have for an operation on a page or block.
+    fn bounds(&self, op: Op, ppn: Option<Ppn>) -> (Span, Span) {
+        let (keys, (typical, longest)) = (&self.keys, self.typical(op, ppn));
         // A read of a part of a page may take less.
         let least = match keys.part_of(typical) {
             part if !part.is_zero() && op == Op::Read => part.min(typical),
@@ -96,9 +115,34 @@ impl TimeAccount {
         };
         // Some reads end early.
         let least = if op == Op::Read { keys.shortened(least) } else { least };
-        let spread = Span::from_ns(keys.spread_percent.of(typical.as_ns()));
-        let most = (typical + spread).max(longest);
+        let most = self.most(typical).max(longest);
         (least, if op == Op::Read && ppn.is_some() { most + self.retries(most) } else { most })
+    }
+
+    /// The greatest time of one that typically takes so long.
+    fn most(&self, typical: Span) -> Span {
+        typical + Span::from_ns(self.keys.spread_percent.of(typical.as_ns()))
+    }
+
+    /// A read senses a page of this plane; from the second plane on each of its pages takes the
+    /// time of pages of several planes, unless what is needed of them is held.
+    fn sensed(&mut self, die: DieId, plane: PlaneId, ppn: Option<Ppn>) {
+        let (typical, longest) = self.typical(Op::Read, ppn);
+        let home = |ppn| (self.geometry.plane_of(ppn), self.geometry.joined_page(ppn).0);
+        let plane = ppn.map_or((plane, 0), home);
+        let work = &mut self.dies[die.index()].array;
+        work.beside = work.beside.max(self.keys.beside_of(typical));
+        work.several |= *work.plane.get_or_insert(plane) != plane;
+        if work.several && work.beside > Span::ZERO {
+            let beside = work.beside;
+            let most = self.most(beside).max(longest);
+            let most = most + self.retries(most);
+            let work = &mut self.dies[die.index()].array;
+            work.most = work.most.max(most);
+            if self.keys.read_early_percent.is_zero() {
+                work.least = work.least.max(beside);
+            }
+        }
     }
 
     /// The same on blocks with one bit a cell, where the greatest time is as many times the typical
@@ -132,10 +176,18 @@ impl TimeAccount {
     }
 
     /// The operation in the array works on this page or block, among others.
-    pub(super) fn touched(&mut self, die: DieId, (op, slc): (Op, bool), ppn: Option<Ppn>) {
+    pub(super) fn touched(
+        &mut self,
+        (die, plane): (DieId, PlaneId),
+        (op, slc): (Op, bool),
+        ppn: Option<Ppn>,
+    ) {
         let (least, most) = if slc { self.slc_bounds(op) } else { self.bounds(op, ppn) };
         let work = &mut self.dies[die.index()].array;
         (work.least, work.most) = (work.least.max(least), work.most.max(most));
+        if op == Op::Read && !slc {
+            self.sensed(die, plane, ppn);
+        }
     }
 
     /// Its command and data have come over the channel by then.
@@ -194,7 +246,7 @@ mod tests {
     use crate::config::DeviceKeys;
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    use flashyard_core::units::{ChannelId, PlaneId};
+    use flashyard_core::units::ChannelId;
 
     const DIE: DieId = DieId::new(0);
 

@@ -301,6 +301,7 @@ const MECHANISM_DRAWS: &[(&str, &[&str])] = &[
     ("nand.pulse_us", &["0", "70", "400"]),
     ("map.log_bytes", &["0", "0", "64", "512"]),
     ("map.log_entries", &["1", "16"]),
+    ("nand.multi_plane_read_us", &["0", "0", "150", "1000"]),
 ];
 
 /// A device with mechanisms of real drives.
