@@ -6,11 +6,17 @@ use crate::cut::Cut;
 use crate::ftl::Recovered;
 use crate::recovery::{Found, Stopped, Usage};
 use flashyard_core::units::Time;
+use std::collections::BTreeSet;
 
 impl Device {
     /// Whether it says how it recovers from a loss of power.
     pub(crate) const fn can_be_cut(&self) -> bool {
         self.settings.keys.power.is_on()
+    }
+
+    /// Changes of units whose contents a loss of power can leave.
+    pub(crate) fn changes(&mut self) -> BTreeSet<(u32, u64)> {
+        self.account.durable().map_or_else(BTreeSet::new, |durable| durable.known())
     }
 
     /// Time goes on to an instant, and nothing happens before.
@@ -57,7 +63,6 @@ impl Device {
         let (place, owner, version) = (&image.place, &durable.owner, &durable.version);
         let recovered = Recovered { place, bound: &bound, trims, saved_pages, owner, version };
         self.ftl.restart(&self.settings, measured, recovered);
-        durable.restart();
         device.ftl = self.ftl;
         device.translation().restore_lines(&lines);
         for line in &lines {
