@@ -217,6 +217,14 @@ impl Kind {
             Self::Disk(disk, _) => disk.host_mut(),
         }
     }
+
+    /// A request comes because others were answered.
+    fn waits_for_answers(&mut self) {
+        match self {
+            Self::Flash(device, _) => device.waits_for_answers(),
+            Self::Disk(disk, _) => disk.waits_for_answers(),
+        }
+    }
 }
 
 /// A device that is driven step by step. [`Self::fork`] copies it with all that is under way; it
@@ -319,7 +327,8 @@ impl Session {
     /// A request takes part in the instant of its arrival, as a request of a trace does, if it is
     /// submitted before [`Self::advance`] goes to that instant or while [`Stop::AtCompletion`] has
     /// stopped there. If the instant is over, the device handles the same time a second time for
-    /// it.
+    /// it. One that is submitted where [`Stop::AtCompletion`] has stopped, for then, has waited for
+    /// an answer: the load of the session is not called more than the device can do then.
     pub fn submit(&mut self, request: &Request) -> Result<u64, Refused> {
         if self.queues.closed || self.failed.is_some() {
             return Err(Refused::Closed);
@@ -349,6 +358,9 @@ impl Session {
         let full = self.kind.host().queue_is_full(stream);
         if full && lane.waiting.is_empty() && (!lane.timed || lane.last == now) {
             return Err(Refused::Full);
+        }
+        if self.half && lane.timed && lane.last == now {
+            self.kind.waits_for_answers();
         }
         let id = self.submitted;
         self.submitted += 1;

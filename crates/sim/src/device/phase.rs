@@ -171,6 +171,11 @@ impl Device {
         self.ftl.handle_room(handle)
     }
 
+    /// A request comes because others were answered.
+    pub(crate) fn waits_for_answers(&mut self) {
+        self.account.waits_for_answers();
+    }
+
     /// What has been done so far, in measured phases.
     pub(crate) fn figures(&self) -> Figures {
         self.account.figures()

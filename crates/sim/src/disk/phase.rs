@@ -145,6 +145,11 @@ impl Disk {
         self.account.tell_streams_apart();
     }
 
+    /// A request comes because others were answered.
+    pub(crate) fn waits_for_answers(&mut self) {
+        self.account.waits_for_answers();
+    }
+
     /// What has been done so far, in measured phases.
     pub(crate) fn figures(&self) -> Figures {
         self.account.figures()
