@@ -333,8 +333,8 @@ impl Disk {
         (first_sector..first_sector + u64::from(sectors)).flat_map(of).collect()
     }
 
-    /// The power fails now and is back at once: the drive goes on with what recovery finds. Requests
-    /// that are under way are never answered.
+    /// The power fails now and is back at once: the drive goes on with what recovery finds.
+    /// Requests that are under way are never answered.
     ///
     /// # Panics
     /// If the settings do not say how the drive recovers, or if it fails.

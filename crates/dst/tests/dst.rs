@@ -279,9 +279,13 @@ fn a_request_that_is_over_is_not_waited_for() {
     disk.wait(ids[2]);
     disk.wait(ids[0]);
     disk.pass(Span::from_ns(10_000_000));
-    ids.iter().for_each(|id| disk.wait(*id));
+    for id in ids {
+        disk.wait(id);
+    }
     disk.cut(1);
-    ids.iter().for_each(|id| disk.wait(*id));
+    for id in ids {
+        disk.wait(id);
+    }
     let later = write(&mut disk, 0);
     assert!(!ids.contains(&later));
     disk.wait(later);
@@ -326,7 +330,9 @@ fn a_loss_names_all_that_is_lost_of_a_unit() {
     let lost = |writes: &[(u64, usize)], how: fn(&mut Disk)| {
         let mut disk = Disk::new(&small_disk());
         disk.write_through(8, &[1; 4_096]);
-        writes.iter().for_each(|(first, sectors)| disk.write(8 + first, &vec![2; sectors * 512]));
+        for (first, sectors) in writes {
+            disk.write(8 + first, &vec![2; sectors * 512]);
+        }
         how(&mut disk);
         let cut = disk.cut(1);
         let all = cut.lost.iter().map(|lost| (lost.first_sector - 8, lost.sectors, lost.promised));

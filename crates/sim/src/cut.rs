@@ -75,8 +75,8 @@ pub struct Lost {
     /// How they were lost.
     pub how: How,
     /// Whether the device had promised to keep contents of these sectors, the last ones or older
-    /// ones that the unit does not hold either: the answer said so, or a flush was answered that had
-    /// arrived behind the answer.
+    /// ones that the unit does not hold either: the answer said so, or a flush was answered that
+    /// had arrived behind the answer.
     pub promised: bool,
 }
 

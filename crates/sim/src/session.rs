@@ -508,8 +508,8 @@ impl Session {
     /// What has been done so far, in measured phases.
     pub fn figures(&self) -> Figures {
         match &self.kind {
-            Kind::Flash(device, _) => device.figures(),
-            Kind::Disk(disk, _) => disk.figures(),
+            Kind::Flash(device, _) => device.account().figures(),
+            Kind::Disk(disk, _) => disk.account().figures(),
         }
     }
 
@@ -540,9 +540,9 @@ impl Session {
     /// Changes of units, by unit and number, whose contents a loss of power can leave: those that
     /// pages hold, newest or not, and those that no page holds yet. None where the device cannot be
     /// cut.
-    pub fn changes(&mut self) -> BTreeSet<(u32, u64)> {
-        match &mut self.kind {
-            Kind::Flash(device, _) => device.changes(),
+    pub fn changes(&self) -> BTreeSet<(u32, u64)> {
+        match &self.kind {
+            Kind::Flash(device, _) => device.account().changes(),
             Kind::Disk(..) => BTreeSet::new(),
         }
     }

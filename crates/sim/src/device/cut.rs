@@ -6,17 +6,11 @@ use crate::cut::Cut;
 use crate::ftl::Recovered;
 use crate::recovery::{Found, Stopped, Usage};
 use flashyard_core::units::Time;
-use std::collections::BTreeSet;
 
 impl Device {
     /// Whether it says how it recovers from a loss of power.
     pub(crate) const fn can_be_cut(&self) -> bool {
         self.settings.keys.power.is_on()
-    }
-
-    /// Changes of units whose contents a loss of power can leave.
-    pub(crate) fn changes(&mut self) -> BTreeSet<(u32, u64)> {
-        self.account.durable().map_or_else(BTreeSet::new, |durable| durable.known())
     }
 
     /// Time goes on to an instant, and nothing happens before.

@@ -1,7 +1,7 @@
 //! What phases ask of a device.
 
 use super::{Device, RunError, SimError};
-use crate::account::{Account, Figures, PhaseReport, Usage};
+use crate::account::{Account, PhaseReport, Usage};
 use crate::host::Host;
 use crate::phases;
 use crate::phases::{Machine, PhaseKeys};
@@ -174,10 +174,5 @@ impl Device {
     /// A request comes because others were answered.
     pub(crate) fn waits_for_answers(&mut self) {
         self.account.waits_for_answers();
-    }
-
-    /// What has been done so far, in measured phases.
-    pub(crate) fn figures(&self) -> Figures {
-        self.account.figures()
     }
 }

@@ -84,7 +84,7 @@ impl Losses<'_> {
         let covered = self.covered(lpn, request);
         let gone = covered.start.max(Damage::sectors_there(unit))..covered.end;
         let lost = Lost { request, how: How::Shorn, ..self.lost(lpn, version - 1, kept) };
-        (!gone.is_empty()).then(|| Lost { promised: true, ..self.of_sectors(lost, &gone) })
+        (!gone.is_empty()).then(|| Lost { promised: true, ..of_sectors(lost, &gone) })
     }
 
     /// The newest version of each unit that was on flash, plus one.
@@ -130,7 +130,7 @@ impl Losses<'_> {
         }
         let covered = lost().map(|(_, change)| self.covered(lpn, change.request));
         let sectors = covered.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end))?;
-        Some(self.of_sectors(all, &sectors))
+        Some(of_sectors(all, &sectors))
     }
 
     /// What is lost of what was on flash: this version, plus one.
@@ -177,11 +177,11 @@ impl Losses<'_> {
         let (how, promised) = (How::Unfound, false);
         Lost { request, version, first_sector, sectors, kept, how, promised }
     }
+}
 
-    /// The same of sectors of the unit alone.
-    fn of_sectors(&self, lost: Lost, sectors: &Range<u64>) -> Lost {
-        let first_sector = lost.first_sector + sectors.start;
-        let sectors = u32::try_from(sectors.end - sectors.start).expect("a part of a unit");
-        Lost { first_sector, sectors, ..lost }
-    }
+/// A loss of sectors of a unit, counted from its first one, in place of all.
+fn of_sectors(lost: Lost, sectors: &Range<u64>) -> Lost {
+    let first_sector = lost.first_sector + sectors.start;
+    let sectors = u32::try_from(sectors.end - sectors.start).expect("a part of a unit");
+    Lost { first_sector, sectors, ..lost }
 }

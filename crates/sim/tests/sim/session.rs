@@ -372,7 +372,9 @@ fn a_loop_by_hand_is_not_overloaded() {
     let settings = settings(&["buffer.bytes=65536"]);
     let mut session = Session::new(Drive::new(&settings));
     let mut requests: Vec<Request> = (0..8).map(|page| write(0, page)).collect();
-    requests.iter().for_each(|request| _ = session.submit(request).unwrap());
+    for request in &requests {
+        session.submit(request).unwrap();
+    }
     while requests.len() < 500 {
         let now = session.advance(Time::MAX, Stop::AtCompletion).unwrap();
         while session.poll().is_some() {
@@ -382,7 +384,9 @@ fn a_loop_by_hand_is_not_overloaded() {
     }
     let by_hand = session.finish().unwrap().verdict;
     let mut session = Session::new(Drive::new(&settings));
-    requests.iter().for_each(|request| _ = session.submit(request).unwrap());
+    for request in &requests {
+        session.submit(request).unwrap();
+    }
     let ahead = session.finish().unwrap().verdict;
     assert_eq!(by_hand.offered_load, ahead.offered_load);
     assert!(by_hand.offered_load > Some(1.0), "{by_hand:?}");
