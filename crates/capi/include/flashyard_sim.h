@@ -50,7 +50,7 @@ enum FyStatus
      */
     FY_STATUS_PAST = -3,
     /**
-     * The request reaches past the device.
+     * The request reaches past the device, or arrives too late to be simulated: behind 2^62 ns.
      */
     FY_STATUS_RANGE = -4,
     /**
@@ -632,19 +632,20 @@ typedef struct {
  */
 typedef struct {
     /**
-     * The first byte that is lost.
+     * The first byte of the unit that is lost.
      */
     uint64_t offset;
     /**
-     * How many are.
+     * How many are, up to the last one: what all answered requests cover whose data in the unit
+     * are lost, and what is between them. Where some of them were on flash, the whole unit.
      */
     uint64_t bytes;
     /**
-     * How: a value of `FyHow`.
+     * How the newest of them were lost: a value of `FyHow`.
      */
     uint32_t how;
     /**
-     * 1 if the device had promised to keep them, else 0.
+     * 1 if the device had promised to keep any of them, else 0.
      */
     uint32_t promised;
 } FyLost;
@@ -780,7 +781,8 @@ FyDevice *fy_fork(FyDevice *device);
 /**
  * The power of a device fails, and is back at once. The device goes on with what recovery finds:
  * its time stays, requests that were not over are never answered, and new ones wait until recovery
- * is over. Writes what that has done, and up to `size` units that have lost something, the first
+ * is over. What was over by then and was not asked for, `fy_advance` returns afterwards. Writes
+ * what that has done, and up to `size` units that have lost something, the first
  * ones. Returns how many there are, or the code of a failure: `FyStatus::Input` where the section
  * `[power]` of the device is off, and on a disk.
  *

@@ -13,11 +13,11 @@ use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
 use flashyard_run::error::panic_text;
 use flashyard_run::plan::Plan;
-use flashyard_sim::cut::{Cut, How};
+use flashyard_sim::cut::{Cut, How, Lost};
 use flashyard_sim::device::SimError;
 use flashyard_sim::metrics::parts::{PARTS, Part};
-use flashyard_sim::session::{Completion, Outcome, Refused, Session, Stop, ZoneState};
-use std::collections::BTreeMap;
+use flashyard_sim::session::{Completion, Outcome, Refused, Session, Stop, ZoneReport, ZoneState};
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::LazyLock;
@@ -43,6 +43,8 @@ pub struct FyDevice {
     report: Option<String>,
     /// The numbers of requests that are not over, by identifier.
     cookies: BTreeMap<u64, u64>,
+    /// Requests that were over when the power failed, and have not been asked for.
+    left: VecDeque<FyCompletion>,
     /// The last failure.
     error: String,
 }
@@ -58,8 +60,9 @@ type Failure = (FyStatus, String);
 
 impl FyDevice {
     fn new(plan: Plan, session: Session) -> Self {
-        let (report, error) = (None, String::new());
-        Self { plan, session: Some(session), report, cookies: BTreeMap::new(), error }
+        let (session, report, error) = (Some(session), None, String::new());
+        let (cookies, left) = (BTreeMap::new(), VecDeque::new());
+        Self { plan, session, report, cookies, left, error }
     }
 
     fn session(&mut self) -> Result<&mut Session, Failure> {
@@ -97,6 +100,12 @@ impl FyDevice {
         FyCompletion { cookie, at_ns, parts_ns, offset, status, reserved: 0 }
     }
 
+    /// A request that is over and has not been asked for.
+    fn next_over(&mut self) -> Result<Option<FyCompletion>, Failure> {
+        let over = if self.left.is_empty() { self.session()?.poll() } else { None };
+        Ok(over.map(|over| self.completion(&over)).or_else(|| self.left.pop_front()))
+    }
+
     /// Until so many requests are over, or a time has come.
     fn advance(
         &mut self,
@@ -112,8 +121,7 @@ impl FyDevice {
         }
         loop {
             while count < room {
-                let Some(over) = self.session()?.poll() else { break };
-                let over = self.completion(&over);
+                let Some(over) = self.next_over()? else { break };
                 give(count, over);
                 count += 1;
             }
@@ -133,8 +141,13 @@ impl FyDevice {
         if !self.session()?.can_be_cut() {
             return Err((FyStatus::Input, SimError::NoCut.to_string()));
         }
-        let session = self.session.take().expect("there is one");
         let failed = |error: SimError| (FyStatus::Device, error.to_string());
+        self.session()?.end_instant().map_err(failed)?;
+        while let Some(over) = self.session()?.poll() {
+            let over = self.completion(&over);
+            self.left.push_back(over);
+        }
+        let session = self.session.take().expect("there is one");
         let (drive, cut) = session.cut(seed).map_err(failed)?;
         self.session = Some(Session::new(drive));
         self.cookies.clear();
@@ -209,6 +222,25 @@ unsafe fn with<T>(
     })
 }
 
+/// What a call writes to; a failure that names it where it is null.
+///
+/// # Safety
+///
+/// The pointer is null, or may be written, and nobody else uses what is there meanwhile.
+unsafe fn output<'a, T>(pointer: *mut T, name: &str) -> Result<&'a mut T, Failure> {
+    // SAFETY: the caller promises it.
+    unsafe { pointer.as_mut() }.ok_or_else(|| is_null(name))
+}
+
+fn is_null(name: &str) -> Failure {
+    (FyStatus::Argument, format!("`{name}` is a null pointer"))
+}
+
+/// What became of a call.
+fn status(done: Result<(), FyStatus>) -> FyStatus {
+    done.map_or_else(|status| status, |()| FyStatus::Ok)
+}
+
 /// A count, or the code of a failure.
 fn count(found: Result<usize, FyStatus>) -> i64 {
     match found {
@@ -275,6 +307,9 @@ pub unsafe extern "C" fn fy_submit(
     requests_count: usize,
 ) -> i64 {
     let submit = |device: &mut FyDevice| {
+        if requests.is_null() && requests_count > 0 {
+            return Err(is_null("requests"));
+        }
         // SAFETY: the caller promises it.
         let requests = unsafe { list(requests, requests_count) };
         for (taken, request) in requests.iter().enumerate() {
@@ -303,15 +338,17 @@ pub unsafe extern "C" fn fy_zone(
 ) -> FyStatus {
     let found = |device: &mut FyDevice| {
         let none = || (FyStatus::Range, format!("there is no zone {number}"));
-        device.session()?.zone(number).ok_or_else(none)
+        // SAFETY: the caller promises that it may be written.
+        let to = unsafe { output(zone, "zone") }?;
+        *to = zone_of(&device.session()?.zone(number).ok_or_else(none)?);
+        Ok(())
     };
     // SAFETY: the caller promises it.
-    let found = match unsafe { with(device, found) } {
-        Ok(found) => found,
-        Err(status) => return status,
-    };
-    // SAFETY: the caller promises that it may be written.
-    let Some(to) = (unsafe { zone.as_mut() }) else { return FyStatus::Argument };
+    status(unsafe { with(device, found) })
+}
+
+/// A zone in the layout of C.
+fn zone_of(found: &ZoneReport) -> FyZone {
     let state = match found.state {
         ZoneState::Empty => FyZoneState::Empty,
         ZoneState::ImplicitlyOpen => FyZoneState::ImplicitlyOpen,
@@ -321,14 +358,13 @@ pub unsafe extern "C" fn fy_zone(
         ZoneState::ReadOnly => FyZoneState::ReadOnly,
         ZoneState::Offline => FyZoneState::Offline,
     };
-    *to = FyZone {
+    FyZone {
         offset: found.first_sector * SECTOR,
         capacity: found.capacity * SECTOR,
         write_pointer: found.write_pointer * SECTOR,
         state,
         reserved: 0,
-    };
-    FyStatus::Ok
+    }
 }
 
 /// A placement handle by its number (`placement.handles`): what its reclaim unit can still take,
@@ -346,23 +382,20 @@ pub unsafe extern "C" fn fy_handle(
 ) -> FyStatus {
     let found = |device: &mut FyDevice| {
         let none = || (FyStatus::Range, format!("there is no placement handle {number}"));
-        device.session()?.handle(number).ok_or_else(none)
+        // SAFETY: the caller promises that it may be written.
+        let to = unsafe { output(handle, "handle") }?;
+        let found = device.session()?.handle(number).ok_or_else(none)?;
+        *to = FyHandle {
+            available_bytes: found.available_bytes,
+            unit_bytes: found.unit_bytes,
+            host_bytes: found.host_bytes,
+            media_bytes: found.media_bytes,
+            erased_bytes: found.erased_bytes,
+        };
+        Ok(())
     };
     // SAFETY: the caller promises it.
-    let found = match unsafe { with(device, found) } {
-        Ok(found) => found,
-        Err(status) => return status,
-    };
-    // SAFETY: the caller promises that it may be written.
-    let Some(to) = (unsafe { handle.as_mut() }) else { return FyStatus::Argument };
-    *to = FyHandle {
-        available_bytes: found.available_bytes,
-        unit_bytes: found.unit_bytes,
-        host_bytes: found.host_bytes,
-        media_bytes: found.media_bytes,
-        erased_bytes: found.erased_bytes,
-    };
-    FyStatus::Ok
+    status(unsafe { with(device, found) })
 }
 
 /// No request comes any more: idle work of the end may begin when the last one is under way.
@@ -373,8 +406,7 @@ pub unsafe extern "C" fn fy_handle(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fy_no_more(device: *mut FyDevice) -> FyStatus {
     // SAFETY: the caller promises it.
-    let done = unsafe { with(device, |device| device.session().map(Session::close)) };
-    done.map_or_else(|status| status, |()| FyStatus::Ok)
+    status(unsafe { with(device, |device| device.session().map(Session::close)) })
 }
 
 /// A time before which no request is over, in nanoseconds from the start; `FY_NEVER` where nothing
@@ -386,7 +418,11 @@ pub unsafe extern "C" fn fy_no_more(device: *mut FyDevice) -> FyStatus {
 /// `device` is one that is open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fy_next(device: *mut FyDevice) -> u64 {
-    let next = |device: &mut FyDevice| Ok(device.session()?.next_event());
+    let next = |device: &mut FyDevice| {
+        let is_left = !device.left.is_empty();
+        let session = device.session()?;
+        Ok(if is_left { Some(session.now()) } else { session.next_event() })
+    };
     // SAFETY: the caller promises it.
     let next = unsafe { with(device, next) };
     next.ok().flatten().map_or(FY_NEVER, Time::as_ns)
@@ -467,24 +503,23 @@ pub unsafe extern "C" fn fy_outstanding(device: *mut FyDevice) -> i64 {
 /// `device` is one that is open; `figures` may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fy_figures(device: *mut FyDevice, figures: *mut FyFigures) -> FyStatus {
-    let of = |device: &mut FyDevice| Ok(device.session()?.figures());
-    // SAFETY: the caller promises it.
-    let found = match unsafe { with(device, of) } {
-        Ok(found) => found,
-        Err(status) => return status,
+    let of = |device: &mut FyDevice| {
+        // SAFETY: the caller promises that it may be written.
+        let to = unsafe { output(figures, "figures") }?;
+        let found = device.session()?.figures();
+        let whole = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
+        *to = FyFigures {
+            read_bytes: found.read_bytes,
+            written_bytes: found.written_bytes,
+            programmed_bytes: whole(found.programmed_bytes),
+            erased_blocks: found.erased_blocks,
+            operations_pj: whole(found.operations_pj),
+            write_amplification: found.write_amplification().unwrap_or(0.0),
+        };
+        Ok(())
     };
     // SAFETY: the caller promises it.
-    let Some(to) = (unsafe { figures.as_mut() }) else { return FyStatus::Argument };
-    let whole = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
-    *to = FyFigures {
-        read_bytes: found.read_bytes,
-        written_bytes: found.written_bytes,
-        programmed_bytes: whole(found.programmed_bytes),
-        erased_blocks: found.erased_blocks,
-        operations_pj: whole(found.operations_pj),
-        write_amplification: found.write_amplification().unwrap_or(0.0),
-    };
-    FyStatus::Ok
+    status(unsafe { with(device, of) })
 }
 
 /// Copies a device with all that is under way. From here the copy runs independently, and has to be
@@ -499,6 +534,7 @@ pub unsafe extern "C" fn fy_fork(device: *mut FyDevice) -> *mut FyDevice {
         let session = device.session()?.fork();
         let mut copy = FyDevice::new(device.plan.clone(), session);
         copy.cookies.clone_from(&device.cookies);
+        copy.left.clone_from(&device.left);
         Ok(Box::new(copy))
     };
     // SAFETY: the caller promises it.
@@ -507,7 +543,8 @@ pub unsafe extern "C" fn fy_fork(device: *mut FyDevice) -> *mut FyDevice {
 
 /// The power of a device fails, and is back at once. The device goes on with what recovery finds:
 /// its time stays, requests that were not over are never answered, and new ones wait until recovery
-/// is over. Writes what that has done, and up to `size` units that have lost something, the first
+/// is over. What was over by then and was not asked for, `fy_advance` returns afterwards. Writes
+/// what that has done, and up to `size` units that have lost something, the first
 /// ones. Returns how many there are, or the code of a failure: `FyStatus::Input` where the section
 /// `[power]` of the device is off, and on a disk.
 ///
@@ -522,14 +559,27 @@ pub unsafe extern "C" fn fy_cut(
     lost: *mut FyLost,
     size: usize,
 ) -> i64 {
-    // SAFETY: the caller promises it.
-    let Some(to) = (unsafe { cut.as_mut() }) else { return count(Err(FyStatus::Argument)) };
-    // SAFETY: the caller promises it.
-    let done = match unsafe { with(device, |device| device.cut(seed)) } {
-        Ok(done) => done,
-        Err(status) => return count(Err(status)),
+    let done = |device: &mut FyDevice| {
+        // SAFETY: the caller promises that it may be written.
+        let to = unsafe { output(cut, "cut") }?;
+        let done = device.cut(seed)?;
+        *to = cut_of(&done);
+        let size = if lost.is_null() { 0 } else { size };
+        for (place, one) in done.lost.iter().take(size).enumerate() {
+            // SAFETY: the caller promises that there are so many places.
+            let to = unsafe { lost.add(place) };
+            // SAFETY: the same.
+            unsafe { to.write(lost_of(one)) };
+        }
+        Ok(done.lost.len())
     };
-    *to = FyCut {
+    // SAFETY: the caller promises it.
+    count(unsafe { with(device, done) })
+}
+
+/// A loss of power in the layout of C.
+fn cut_of(done: &Cut) -> FyCut {
+    FyCut {
         at_ns: done.at.as_ns(),
         recovery_ns: done.recovery.as_ns(),
         reads: done.reads.all(),
@@ -539,20 +589,16 @@ pub unsafe extern "C" fn fy_cut(
         dumped_units: done.dumped_units,
         energy_pj: done.energy_pj,
         needed_pj: done.needed_pj,
-    };
-    for (place, one) in done.lost.iter().take(if lost.is_null() { 0 } else { size }).enumerate() {
-        let row = FyLost {
-            offset: one.first_sector * SECTOR,
-            bytes: u64::from(one.sectors) * SECTOR,
-            how: one.how as u32,
-            promised: one.promised.into(),
-        };
-        // SAFETY: the caller promises that there are so many places.
-        let to = unsafe { lost.add(place) };
-        // SAFETY: the same.
-        unsafe { to.write(row) };
     }
-    count(Ok(done.lost.len()))
+}
+
+fn lost_of(one: &Lost) -> FyLost {
+    FyLost {
+        offset: one.first_sector * SECTOR,
+        bytes: u64::from(one.sectors) * SECTOR,
+        how: one.how as u32,
+        promised: one.promised.into(),
+    }
 }
 
 /// Lets all that is under way end, and writes the report: JSON, as `flashyard run --json` prints it

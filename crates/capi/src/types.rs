@@ -25,7 +25,7 @@ pub enum FyStatus {
     Input = -2,
     /// The request arrives before the time of the device.
     Past = -3,
-    /// The request reaches past the device.
+    /// The request reaches past the device, or arrives too late to be simulated: behind 2^62 ns.
     Range = -4,
     /// The request arrives before one that was submitted earlier.
     Order = -5,
@@ -208,13 +208,14 @@ pub struct FyCut {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FyLost {
-    /// The first byte that is lost.
+    /// The first byte of the unit that is lost.
     pub offset: u64,
-    /// How many are.
+    /// How many are, up to the last one: what all answered requests cover whose data in the unit
+    /// are lost, and what is between them. Where some of them were on flash, the whole unit.
     pub bytes: u64,
-    /// How: a value of `FyHow`.
+    /// How the newest of them were lost: a value of `FyHow`.
     pub how: u32,
-    /// 1 if the device had promised to keep them, else 0.
+    /// 1 if the device had promised to keep any of them, else 0.
     pub promised: u32,
 }
 

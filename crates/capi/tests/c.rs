@@ -46,6 +46,7 @@ fn programs_in_c_find_what_programs_in_rust_find() {
     let found = found.stdout;
     let text = String::from_utf8_lossy(&found);
     assert!(text.contains("20000 requests, ") && text.contains("\"schema_version\""), "{text}");
+    assert!(!text.contains("overloaded"), "a closed loop keeps it busy: {text}");
     assert_eq!(text, String::from_utf8_lossy(&expected), "C and Rust differ");
     run(&library, "tests/refused.c");
     run(&library, "tests/zones.c");

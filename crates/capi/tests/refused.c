@@ -104,6 +104,15 @@ static void refused_requests(void)
     CHECK(fy_report(device, NULL, 0) > 1000);
     CHECK(fy_now(device) == FY_NEVER && fy_advance(device, 1, NULL, 0) == FY_STATUS_CLOSED);
     CHECK(fy_advance(NULL, 1, NULL, 0) == FY_STATUS_ARGUMENT);
+    /* The text is that of the last failure. */
+    CHECK(fy_submit(copy, NULL, 0) == 0);
+    CHECK(fy_submit(copy, NULL, 3) == FY_STATUS_ARGUMENT && strstr(why(copy), "`requests`"));
+    CHECK(fy_zone(copy, 0, NULL) == FY_STATUS_ARGUMENT && strstr(why(copy), "`zone`"));
+    CHECK(fy_handle(copy, 0, NULL) == FY_STATUS_ARGUMENT && strstr(why(copy), "`handle`"));
+    CHECK(fy_figures(copy, NULL) == FY_STATUS_ARGUMENT && strstr(why(copy), "`figures`"));
+    CHECK(fy_cut(copy, 1, NULL, NULL, 0) == FY_STATUS_ARGUMENT && strstr(why(copy), "`cut`"));
+    list[0] = request(FY_NEVER, 0, 4096);
+    CHECK(fy_submit(copy, list, 1) == FY_STATUS_RANGE);
     fy_close(device);
     fy_close(copy);
 }
@@ -134,7 +143,26 @@ static void cuts(void)
     one = request(cut.at_ns, 8192, 4096);
     CHECK(fy_submit(device, &one, 1) == 1 && fy_advance(device, FY_NEVER, &over, 1) == 1);
     CHECK(over.at_ns >= cut.at_ns + cut.recovery_ns);
-    fy_close(device);
+    /* Three are over and one is taken; the others are there behind the cut, in a copy as well. */
+    FyHostRequest three[] = {one, one, one};
+    for (size_t number = 0; number < 3; ++number) {
+        three[number].at_ns = over.at_ns;
+        three[number].cookie = 70 + number;
+    }
+    CHECK(fy_submit(device, three, 3) == 3 && fy_advance(device, FY_NEVER, NULL, 0) == 0);
+    CHECK(fy_advance(device, FY_NEVER, &over, 1) == 1 && over.cookie == 70);
+    CHECK(fy_cut(device, 2, &cut, &lost, 1) == 1 && lost.offset == 8192);
+    one = request(cut.at_ns, 8192, 4096);
+    CHECK(fy_submit(device, &one, 1) == 1 && fy_next(device) == cut.at_ns);
+    FyDevice *copy = fy_fork(device);
+    FyDevice *both[] = {device, copy};
+    for (size_t number = 0; number < 2; ++number) {
+        FyCompletion rest[4];
+        CHECK(fy_advance(both[number], cut.at_ns, rest, 4) == 2);
+        CHECK(rest[0].cookie == 71 && rest[1].cookie == 72 && rest[1].at_ns <= cut.at_ns);
+        CHECK(fy_advance(both[number], FY_NEVER, rest, 4) == 1 && rest[0].cookie == 0);
+        fy_close(both[number]);
+    }
 }
 
 static void policies(void)

@@ -24,9 +24,9 @@ use flashyard_core::units::{Span, Time};
 use flashyard_sim::config::{DeviceKeys, Settings};
 use flashyard_sim::cut::{Cut, How, Lost};
 use flashyard_sim::drive::Drive;
-use flashyard_sim::observe::{Observer, RequestArrived, Shared, UnitChange};
+use flashyard_sim::observe::{Observer, RequestAnswered, RequestArrived, Shared, UnitChange};
 use flashyard_sim::session::{Session, Stop};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Bytes of a sector.
 const SECTOR: usize = SECTOR_BYTES as usize;
@@ -37,10 +37,21 @@ struct Payloads {
     unit_sectors: u64,
     /// Requests that were submitted and have not arrived, with their bytes.
     submitted: VecDeque<Vec<u8>>,
-    /// Requests that have arrived, by order of arrival, until they have changed all their units.
+    /// Requests that have arrived and are not answered, by order of arrival.
     arrived: BTreeMap<u64, (Request, Vec<u8>)>,
-    /// The contents of each unit by the number of the change that made them.
-    units: BTreeMap<u32, BTreeMap<u64, Vec<u8>>>,
+    units: BTreeMap<u32, Unit>,
+    /// Versions of all units, and how many there may be until those are looked for that are gone.
+    versions: usize,
+    most: usize,
+}
+
+/// A unit.
+#[derive(Debug, Default)]
+struct Unit {
+    /// The number of the change that made its contents; none of one that was never written.
+    holds: Option<u64>,
+    /// Contents by the number of the change that made them; zeroes where there are none.
+    versions: BTreeMap<u64, Vec<u8>>,
 }
 
 impl Payloads {
@@ -48,10 +59,11 @@ impl Payloads {
         usize::try_from(self.unit_sectors).expect("a unit is small") * SECTOR
     }
 
-    /// The newest contents of a unit, or those of a version.
+    /// The contents of a unit.
     fn contents(&self, unit: u32) -> Vec<u8> {
-        let newest = self.units.get(&unit).and_then(|versions| versions.last_key_value());
-        newest.map_or_else(|| vec![0; self.unit_bytes()], |(_, bytes)| bytes.clone())
+        let known = self.units.get(&unit);
+        let bytes = known.and_then(|unit| unit.versions.get(&unit.holds?));
+        bytes.cloned().unwrap_or_else(|| vec![0; self.unit_bytes()])
     }
 
     /// A request changes a unit: what it covers of it is new.
@@ -70,26 +82,40 @@ impl Payloads {
                 let narrow = |number: u64| usize::try_from(number).expect("a request is small");
                 let from = narrow(sector - request.first_sector) * SECTOR;
                 let to = narrow(sector - first) * SECTOR;
-                bytes[to..to + SECTOR].copy_from_slice(&payload[from..from + SECTOR]);
+                // A trim of a part of the unit has no bytes: it writes zeroes.
+                let new = payload.get(from..from + SECTOR).unwrap_or(&[0; SECTOR]);
+                bytes[to..to + SECTOR].copy_from_slice(new);
             }
         }
-        self.units.entry(event.lpn).or_default().insert(event.version, bytes);
+        let unit = self.units.entry(event.lpn).or_default();
+        unit.holds = unit.holds.max(Some(event.version));
+        unit.versions.insert(event.version, bytes);
+        self.versions += 1;
     }
 
-    /// A unit holds this version, and none that is newer.
+    /// A unit holds this version from now on.
     fn hold(&mut self, unit: u32, version: Option<u64>) {
-        let Some(versions) = self.units.get_mut(&unit) else { return };
-        versions.retain(|known, _| Some(*known) <= version);
-        if version.is_some_and(|version| !versions.contains_key(&version)) {
-            versions.clear();
+        self.units.entry(unit).or_default().holds = version;
+    }
+
+    /// Forgets what no loss of power can leave: versions that are not `known`, by unit and number.
+    fn forget(&mut self, known: &BTreeSet<(u32, u64)>) {
+        self.versions = 0;
+        for (number, unit) in &mut self.units {
+            let holds = unit.holds;
+            unit.versions.retain(|version, _| {
+                Some(*version) == holds || known.contains(&(*number, *version))
+            });
+            self.versions += unit.versions.len();
         }
+        self.most = self.versions + self.versions / 2 + 1_024;
     }
 
     /// What a planted fault has done to sectors of a unit: they hold what a version had that is
     /// older, or have a bit that is wrong.
     fn damage(&mut self, lost: &Lost) {
         let unit = u32::try_from(lost.first_sector / self.unit_sectors).expect("a unit");
-        let Some(versions) = self.units.get_mut(&unit) else { return };
+        let Some(Unit { versions, .. }) = self.units.get_mut(&unit) else { return };
         let older = lost.kept.and_then(|kept| versions.get(&kept)).cloned();
         let Some(bytes) = versions.get_mut(&lost.version) else { return };
         let sectors = usize::try_from(lost.first_sector % self.unit_sectors).expect("in a unit");
@@ -121,12 +147,22 @@ impl Observer for Follower {
     fn unit_change(&mut self, event: &UnitChange) {
         self.0.get().changes(event);
     }
+
+    fn request_answered(&mut self, event: &RequestAnswered) {
+        self.0.get().arrived.remove(&event.order);
+    }
 }
 
 /// A drive that keeps bytes. Each call takes simulated time, as long as the drive takes for it.
 pub struct Disk {
     session: Option<Session>,
     payloads: Shared<Payloads>,
+    /// The number of the first request behind the last loss of power, and of the next one.
+    first: u64,
+    next: u64,
+    /// Requests that are under way, and those that a loss of power has left without an answer.
+    pending: BTreeSet<u64>,
+    unanswered: BTreeSet<u64>,
 }
 
 impl std::fmt::Debug for Disk {
@@ -159,7 +195,8 @@ impl Disk {
         let unit_sectors = u64::from(settings.geometry.unit_sectors());
         let payloads = Shared::new(Payloads { unit_sectors, ..Payloads::default() });
         let session = Self::begin(Drive::new(settings), &payloads);
-        Self { session: Some(session), payloads }
+        let (pending, unanswered) = (BTreeSet::new(), BTreeSet::new());
+        Self { session: Some(session), payloads, first: 0, next: 0, pending, unanswered }
     }
 
     fn begin(mut drive: Drive, payloads: &Shared<Payloads>) -> Session {
@@ -181,29 +218,63 @@ impl Disk {
         self.session.as_ref().map_or(0, Session::capacity_sectors)
     }
 
-    /// Gives the drive a request now and does not wait for it; [`Self::wait`] does.
+    /// Gives the drive a request now and does not wait for it; [`Self::wait`] does. Returns its
+    /// number, which no other request has, before a loss of power or behind it.
     ///
     /// # Panics
-    /// If it reaches past the drive.
+    /// If it reaches past the drive, if a write has not as many bytes as sectors say, and if
+    /// anything else has bytes. If the submission queue is full (`interface.queue_depth`).
     pub fn submit(&mut self, request: &Request, bytes: &[u8]) -> u64 {
+        let has_bytes = request.op == RequestOp::Write;
+        let wanted =
+            if has_bytes { u64::from(request.sectors) * u64::from(SECTOR_BYTES) } else { 0 };
+        let op = request.op;
+        assert_eq!(bytes.len() as u64, wanted, "bytes of a request ({op:?}) and of its sectors");
+        self.forget();
         let at = self.now();
         self.payloads.get().submitted.push_back(bytes.to_vec());
-        self.session().submit(&request.at(at)).expect("the request fits the drive")
+        let number = self.session().submit(&request.at(at)).expect("the request fits the drive");
+        let id = self.first + number;
+        self.next = id + 1;
+        self.pending.insert(id);
+        id
     }
 
-    /// Waits until a request is answered.
+    /// Forgets bytes that no loss of power can leave, if there are many.
+    fn forget(&mut self) {
+        let payloads = self.payloads.get();
+        let is_due = payloads.versions > payloads.most;
+        drop(payloads);
+        if is_due {
+            let known = self.session().changes();
+            self.payloads.get().forget(&known);
+        }
+    }
+
+    /// Waits until a request is answered; not at all if it was.
     ///
     /// # Panics
-    /// If the drive fails.
+    /// If the drive fails, if no request has this number, and if the power failed before it was
+    /// answered.
     pub fn wait(&mut self, id: u64) {
-        loop {
+        assert!(id < self.next, "there is no request {id}: {} were submitted", self.next);
+        assert!(
+            !self.unanswered.contains(&id),
+            "the power failed before request {id} was answered"
+        );
+        while self.pending.contains(&id) {
             self.session().advance(Time::MAX, Stop::AtCompletion).expect("the drive works");
-            while let Some(done) = self.session().poll() {
-                if done.id == id {
-                    return;
-                }
-            }
+            assert!(self.take_answers(), "request {id} is never answered: nothing is under way");
         }
+    }
+
+    /// Takes what is over. Returns whether anything was.
+    fn take_answers(&mut self) -> bool {
+        let before = self.pending.len();
+        while let Some(done) = self.session().poll() {
+            self.pending.remove(&(self.first + done.id));
+        }
+        self.pending.len() < before
     }
 
     /// Lets time pass.
@@ -213,7 +284,7 @@ impl Disk {
     pub fn pass(&mut self, span: Span) {
         let until = self.now() + span;
         self.session().advance(until, Stop::At).expect("the drive works");
-        while self.session().poll().is_some() {}
+        self.take_answers();
     }
 
     /// A write of these bytes, a number of whole sectors.
@@ -228,6 +299,9 @@ impl Disk {
     }
 
     /// Writes, and waits for the answer.
+    ///
+    /// # Panics
+    /// As [`Self::submit`] does: also if the bytes are no whole sectors.
     pub fn write(&mut self, first_sector: u64, bytes: &[u8]) {
         let id = self.submit(&Self::write_request(first_sector, bytes), bytes);
         self.wait(id);
@@ -260,10 +334,15 @@ impl Disk {
     }
 
     /// The power fails now and is back at once: the drive goes on with what recovery finds.
+    /// Requests that are under way are never answered.
     ///
     /// # Panics
-    /// If the settings do not say how the drive recovers.
+    /// If the settings do not say how the drive recovers, or if it fails.
     pub fn cut(&mut self, seed: u64) -> Cut {
+        self.session().end_instant().expect("the drive works");
+        self.take_answers();
+        self.unanswered.append(&mut self.pending);
+        self.first = self.next;
         let session = self.session.take().expect("there is one between calls");
         let (drive, cut) = session.cut(seed).expect("the section [power] is on");
         let mut payloads = self.payloads.get();
@@ -278,5 +357,32 @@ impl Disk {
         drop(payloads);
         self.session = Some(Self::begin(drive, &self.payloads));
         cut
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// However often units are written, there are no more contents than flash and memory have, or
+    /// half as many again, and nothing of requests that are over.
+    #[test]
+    fn contents_that_are_gone_are_forgotten() {
+        let mut keys = small_disk().keys;
+        (keys.geometry.blocks_per_plane, keys.geometry.pages_per_block) = (24, 16);
+        let settings = Settings::new(keys).expect("a device that can exist");
+        let mut disk = Disk::new(&settings);
+        for number in 0..6_000 {
+            disk.write(number % 64 * 8, &[1; 4_096]);
+            disk.read(0, 1);
+            if number % 64 == 0 {
+                disk.flush();
+            }
+        }
+        let payloads = disk.payloads.get();
+        let held: usize = payloads.units.values().map(|unit| unit.versions.len()).sum();
+        let pages = 2 * 24 * 16 + 64;
+        assert!(held == payloads.versions && held <= pages * 3 / 2 + 1_024 + 1, "{held}");
+        assert!(payloads.arrived.is_empty() && payloads.submitted.is_empty());
     }
 }

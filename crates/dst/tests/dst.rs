@@ -1,5 +1,6 @@
 //! What a simulated drive with bytes promises, and what it finds.
 
+use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Span;
 use flashyard_dst::wal::{Log, Record};
 use flashyard_dst::{Disk, small_disk};
@@ -122,7 +123,7 @@ fn a_drive_keeps_what_it_promises() {
                     // What comes next may come before it.
                     disk.pass(Span::from_ns(random.below(2_000_000)));
                 }
-                3 => {
+                4 => {
                     disk.write_through(first, &bytes);
                     write(&mut may, first, count, value, true);
                 }
@@ -134,6 +135,221 @@ fn a_drive_keeps_what_it_promises() {
         }
         assert!(cuts > 10, "{name}: {cuts}");
     }
+}
+
+/// Sound drives with a volatile buffer, by how many units a write has that is there or not: with
+/// pages of one mapping unit and of four, and with units of 16 KiB.
+fn buffered_drives() -> Vec<(String, Settings)> {
+    let sizes = [(4_096, 0), (16_384, 4_096), (16_384, 0)];
+    let all = (1..=4).flat_map(|awupf| sizes.map(|sizes| (awupf, sizes)));
+    let one = |(awupf, (page, unit))| {
+        let mut keys = small_disk().keys;
+        (keys.geometry.blocks_per_plane, keys.geometry.pages_per_block) = (24, 16);
+        (keys.geometry.page_bytes, keys.ftl.mapping_unit_bytes) = (page, unit);
+        keys.buffer.bytes = 131_072;
+        keys.power.awupf_units = awupf;
+        let settings = Settings::new(keys).expect("a device that can exist");
+        (format!("{awupf} units, pages of {page}, units of {unit}"), settings)
+    };
+    all.map(one).collect()
+}
+
+/// Units that are written as a whole, each with the number of its write in all its bytes.
+const UNITS: u64 = 24;
+
+/// A drive that was written, and what it was told.
+struct Written {
+    disk: Disk,
+    sectors: u64,
+    /// The first unit of each write, and how many it has.
+    writes: Vec<(u64, u64)>,
+}
+
+impl Written {
+    /// One all of whose units have contents that are kept.
+    fn new(settings: &Settings) -> Self {
+        let mut disk = Disk::new(settings);
+        let sectors = u64::from(settings.geometry.unit_sectors());
+        disk.write_through(0, &vec![0; usize::try_from(UNITS * sectors).expect("few") * 512]);
+        Self { disk, sectors, writes: vec![(0, UNITS)] }
+    }
+
+    /// The next write, of one to four units.
+    fn next(&mut self, random: &mut Random) -> (u64, Vec<u8>) {
+        let count = 1 + random.below(4);
+        let first = random.below(UNITS / count) * count;
+        let number = u16::try_from(self.writes.len()).expect("few").to_le_bytes();
+        self.writes.push((first, count));
+        let bytes = number.repeat(usize::try_from(count * self.sectors).expect("few") * 256);
+        (first * self.sectors, bytes)
+    }
+
+    /// The number of the write that each unit holds.
+    fn numbers(&mut self) -> Vec<u64> {
+        let one = |unit| {
+            let sectors = u32::try_from(self.sectors).expect("few");
+            let bytes = self.disk.read(unit * self.sectors, sectors);
+            assert_eq!(bytes[2..], bytes[..bytes.len() - 2], "unit {unit} is of one write");
+            u64::from(u16::from_le_bytes([bytes[0], bytes[1]]))
+        };
+        (0..UNITS).map(one).collect()
+    }
+
+    /// A write of at most so many units that is there in part, if there is one.
+    fn torn(&mut self, most: u64) -> Option<(u64, Vec<u64>)> {
+        let there = self.numbers();
+        let narrow = |number: u64| usize::try_from(number).expect("few");
+        let units = |&(first, count): &(u64, u64)| &there[narrow(first)..narrow(first + count)];
+        let is_torn = |(number, units): &(u64, &[u64])| {
+            let in_part = units.iter().any(|unit| unit < number);
+            units.len() as u64 <= most && units.contains(number) && in_part
+        };
+        let mut all = (0..).zip(self.writes.iter().map(units));
+        all.find(is_torn).map(|(number, units)| (number, units.to_vec()))
+    }
+}
+
+/// Losses of power one behind another, with flushes between them or not: nothing that is lost was
+/// promised to be kept, and of a write of no more units than `power.awupf_units` nothing is there
+/// if a part is not, at the next cut or a later one.
+#[test]
+fn a_sound_drive_breaks_no_promise_at_any_cut() {
+    for (name, settings) in buffered_drives() {
+        let atomic = settings.keys.power.awupf_units;
+        let (mut random, mut drive) = (Random(5), Written::new(&settings));
+        let (mut lost, mut cuts) = (0, 0);
+        for step in 0..400 {
+            // Beside them a unit that is trimmed, or written in part.
+            let beside = (UNITS + random.below(8)) * drive.sectors;
+            match random.below(24) {
+                0 => drive.disk.flush(),
+                1 | 2 => {
+                    if random.below(2) == 0 {
+                        let (first, bytes) = drive.next(&mut random);
+                        drive.disk.submit(&Disk::write_request(first, &bytes), &bytes);
+                    }
+                    drive.disk.pass(Span::from_ns(random.below(1_500_000)));
+                    let cut = drive.disk.cut(step);
+                    assert_eq!(cut.broken().next(), None, "{name}, step {step}");
+                    (lost, cuts) = (lost + cut.lost.len(), cuts + 1);
+                    assert_eq!(drive.torn(atomic), None, "{name}, step {step}");
+                }
+                3 => {
+                    let (first, bytes) = drive.next(&mut random);
+                    drive.disk.write_through(first, &bytes);
+                }
+                4 => {
+                    let sectors = u32::try_from(drive.sectors).expect("few");
+                    let trim = Request::new(RequestOp::Trim, beside, sectors);
+                    let id = drive.disk.submit(&trim, &[]);
+                    drive.disk.wait(id);
+                }
+                5 | 6 => drive.disk.write(beside + random.below(7), &[1; 512]),
+                _ => {
+                    let (first, bytes) = drive.next(&mut random);
+                    drive.disk.write(first, &bytes);
+                }
+            }
+        }
+        assert!(lost > 50 && cuts > 20, "{name}: {lost} in {cuts}");
+    }
+}
+
+/// What a cut has lost is not promised by a flush behind the cut.
+#[test]
+fn a_flush_promises_what_is_there() {
+    let mut disk = Disk::new(&small_disk());
+    for value in [1, 2] {
+        disk.write(0, &[value; 4_096]);
+        let cut = disk.cut(value.into());
+        assert_eq!((cut.lost.len(), cut.lost[0].promised), (1, false), "{value}");
+        disk.flush();
+    }
+}
+
+/// A request that is over is not waited for, whenever it was, and no request behind a cut has the
+/// number of one before it.
+#[test]
+fn a_request_that_is_over_is_not_waited_for() {
+    let mut disk = Disk::new(&small_disk());
+    let write = |disk: &mut Disk, unit: u64| {
+        disk.submit(&Disk::write_request(8 * unit, &[1; 4_096]), &[1; 4_096])
+    };
+    let ids = [0, 1, 2].map(|unit| write(&mut disk, unit));
+    disk.wait(ids[2]);
+    disk.wait(ids[0]);
+    disk.pass(Span::from_ns(10_000_000));
+    for id in ids {
+        disk.wait(id);
+    }
+    disk.cut(1);
+    for id in ids {
+        disk.wait(id);
+    }
+    let later = write(&mut disk, 0);
+    assert!(!ids.contains(&later));
+    disk.wait(later);
+}
+
+#[test]
+#[should_panic(expected = "the power failed before request 0 was answered")]
+fn a_request_that_a_cut_left_is_not_waited_for() {
+    let mut disk = Disk::new(&small_disk());
+    let id = disk.submit(&Disk::write_request(0, &[1; 512]), &[1; 512]);
+    disk.cut(1);
+    disk.write(0, &[1; 512]);
+    disk.wait(id);
+}
+
+#[test]
+#[should_panic(expected = "bytes of a request (Write) and of its sectors")]
+fn a_write_has_bytes_for_its_sectors() {
+    Disk::new(&small_disk()).submit(&Request::new(RequestOp::Write, 0, 8), &[1; 512]);
+}
+
+/// Sectors that are trimmed and have to read as zeroes do, also where they are a part of a unit.
+#[test]
+fn a_part_of_a_unit_is_zeroed() {
+    let mut disk = Disk::new(&small_disk());
+    disk.write(0, &[1; 3 * 4_096]);
+    let zeroes = Request::new(RequestOp::Trim, 4, 14).with(Flags::ZEROES);
+    let id = disk.submit(&zeroes, &[]);
+    disk.wait(id);
+    let kept = [1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1];
+    let first =
+        |disk: &mut Disk| disk.read(0, 24).chunks(512).map(|one| one[0]).collect::<Vec<_>>();
+    assert_eq!(first(&mut disk), kept);
+    disk.flush();
+    disk.cut(1);
+    assert_eq!(first(&mut disk), kept);
+}
+
+/// A loss names the sectors of all answered writes that are lost, and of no others.
+#[test]
+fn a_loss_names_all_that_is_lost_of_a_unit() {
+    let lost = |writes: &[(u64, usize)], how: fn(&mut Disk)| {
+        let mut disk = Disk::new(&small_disk());
+        disk.write_through(8, &[1; 4_096]);
+        for (first, sectors) in writes {
+            disk.write(8 + first, &vec![2; sectors * 512]);
+        }
+        how(&mut disk);
+        let cut = disk.cut(1);
+        let all = cut.lost.iter().map(|lost| (lost.first_sector - 8, lost.sectors, lost.promised));
+        all.collect::<Vec<_>>()
+    };
+    let alone: fn(&mut Disk) = |_| ();
+    assert_eq!(lost(&[(0, 4), (4, 4)], alone), [(0, 8, false)]);
+    assert_eq!(lost(&[(5, 1), (1, 2)], alone), [(1, 5, false)]);
+    // A write without an answer is not lost, and what a flush has kept is not, either.
+    let unanswered =
+        |disk: &mut Disk| _ = disk.submit(&Disk::write_request(8, &[3; 512]), &[3; 512]);
+    assert_eq!(lost(&[(6, 2)], unanswered), [(6, 2, false)]);
+    let flushed = |disk: &mut Disk| {
+        disk.flush();
+        disk.write(10, &[3; 512]);
+    };
+    assert_eq!(lost(&[(6, 2)], flushed), [(2, 1, false)]);
 }
 
 /// What a fault does to units whose program is interrupted, or shares cells with one, is in their

@@ -57,14 +57,16 @@ impl How {
 /// holds no contents as a whole (`Shorn`, `Corrupt`), answered or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost {
-    /// The request that made these contents, by order of arrival; none where that is not known:
-    /// for what was on flash, or there before the run.
+    /// The request that made these contents, by order of arrival, the last of several; none where
+    /// that is not known: for what was on flash, or there before the run.
     pub request: Option<u64>,
     /// The number of the change that made them.
     pub version: u64,
-    /// The first sector of the unit that the request covers.
+    /// The first sector of the unit that is lost. Of several requests it is the first one that any
+    /// of them covers, and where some of it was on flash that of the unit.
     pub first_sector: u64,
-    /// How many sectors.
+    /// How many sectors: up to the last one of the unit that is lost. Between those of two requests
+    /// there may be some that were not written.
     pub sectors: u32,
     /// The number of the change that made what the unit holds now; none of what was there before
     /// the run, and where it holds nothing. That of the sectors which are shorn, and of contents
@@ -72,8 +74,9 @@ pub struct Lost {
     pub kept: Option<u64>,
     /// How they were lost.
     pub how: How,
-    /// Whether the device had promised to keep them, or older ones that the unit does not hold
-    /// either: the answer said so, or a flush was answered that had arrived behind the answer.
+    /// Whether the device had promised to keep contents of these sectors, the last ones or older
+    /// ones that the unit does not hold either: the answer said so, or a flush was answered that
+    /// had arrived behind the answer.
     pub promised: bool,
 }
 

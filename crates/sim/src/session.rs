@@ -41,7 +41,7 @@ use crate::stream::{self, Driven, Pacing, Reached, StreamKeys, Supply};
 pub use crate::zones::{Outcome, ZoneError, ZoneReport, ZoneState};
 use flashyard_core::request::Request;
 use flashyard_core::units::Time;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::convert::Infallible;
 use std::fmt;
 use std::num::NonZero;
@@ -90,7 +90,8 @@ pub enum Refused {
         last: Time,
     },
     /// It would arrive now, and the submission queue of its stream is full
-    /// (`interface.queue_depth`).
+    /// (`interface.queue_depth`). What was submitted since time went on last is not in the queue
+    /// yet: it waits in front of it, as requests of a trace that come at once do.
     Full,
     /// It is an append or an action on a zone, and the device has no zones (`ftl.scheme`).
     NoZones,
@@ -181,6 +182,13 @@ impl Queues {
     }
 }
 
+fn failure(error: RunError<Infallible>) -> SimError {
+    match error {
+        RunError::Sim(error) => error,
+        RunError::Workload(never) => match never {},
+    }
+}
+
 /// A device and the phase under way on it.
 #[derive(Clone)]
 enum Kind {
@@ -207,6 +215,14 @@ impl Kind {
         match self {
             Self::Flash(device, _) => device.host_mut(),
             Self::Disk(disk, _) => disk.host_mut(),
+        }
+    }
+
+    /// A request comes because others were answered.
+    fn waits_for_answers(&mut self) {
+        match self {
+            Self::Flash(device, _) => device.waits_for_answers(),
+            Self::Disk(disk, _) => disk.waits_for_answers(),
         }
     }
 }
@@ -311,7 +327,8 @@ impl Session {
     /// A request takes part in the instant of its arrival, as a request of a trace does, if it is
     /// submitted before [`Self::advance`] goes to that instant or while [`Stop::AtCompletion`] has
     /// stopped there. If the instant is over, the device handles the same time a second time for
-    /// it.
+    /// it. One that is submitted where [`Stop::AtCompletion`] has stopped, for then, has waited for
+    /// an answer: the load of the session is not called more than the device can do then.
     pub fn submit(&mut self, request: &Request) -> Result<u64, Refused> {
         if self.queues.closed || self.failed.is_some() {
             return Err(Refused::Closed);
@@ -341,6 +358,9 @@ impl Session {
         let full = self.kind.host().queue_is_full(stream);
         if full && lane.waiting.is_empty() && (!lane.timed || lane.last == now) {
             return Err(Refused::Full);
+        }
+        if self.half && lane.timed && lane.last == now {
+            self.kind.waits_for_answers();
         }
         let id = self.submitted;
         self.submitted += 1;
@@ -385,10 +405,7 @@ impl Session {
         if self.kind.host().answers() >= most {
             return Ok(self.now);
         }
-        let reached = self.go_on(until, most).map_err(|error| match error {
-            RunError::Sim(error) => error,
-            RunError::Workload(never) => match never {},
-        });
+        let reached = self.go_on(until, most).map_err(failure);
         let reached = reached.inspect_err(|error| self.failed = Some(error.clone()))?;
         self.half = matches!(reached, Reached::Half(_));
         self.now = match reached {
@@ -411,6 +428,17 @@ impl Session {
             }
             stream::drive(phase, queues, until, |phase| phase.answers() < most)
         })
+    }
+
+    /// Ends the instant at which [`Stop::AtCompletion`] has stopped, as each advance does first:
+    /// more requests may be over then, and what is submitted for this time comes behind it.
+    pub fn end_instant(&mut self) -> Result<(), SimError> {
+        let Self { kind, queues, now, half, .. } = self;
+        if !std::mem::take(half) {
+            return Ok(());
+        }
+        let ended = phase!(kind, phase => phase.ends(queues, *now)).map_err(failure);
+        ended.inspect_err(|error| self.failed = Some(error.clone()))
     }
 
     /// A request that is over and has not been asked for: in the order in which they were.
@@ -480,8 +508,8 @@ impl Session {
     /// What has been done so far, in measured phases.
     pub fn figures(&self) -> Figures {
         match &self.kind {
-            Kind::Flash(device, _) => device.figures(),
-            Kind::Disk(disk, _) => disk.figures(),
+            Kind::Flash(device, _) => device.account().figures(),
+            Kind::Disk(disk, _) => disk.account().figures(),
         }
     }
 
@@ -509,21 +537,25 @@ impl Session {
         }
     }
 
+    /// Changes of units, by unit and number, whose contents a loss of power can leave: those that
+    /// pages hold, newest or not, and those that no page holds yet. None where the device cannot be
+    /// cut.
+    pub fn changes(&self) -> BTreeSet<(u32, u64)> {
+        match &self.kind {
+            Kind::Flash(device, _) => device.account().changes(),
+            Kind::Disk(..) => BTreeSet::new(),
+        }
+    }
+
     /// The power fails at the session's time, and is back at once. Returns the device as recovery
     /// leaves it, and what was lost. Requests that were not over are never answered; completions
-    /// that were not polled are gone, and so are observers and the checker. The device goes on, in
+    /// that were not polled are gone ([`Self::end_instant`] and [`Self::poll`] give them before),
+    /// and so are observers and the checker. The device goes on, in
     /// another session: its requests may arrive from now on, and wait until recovery is over.
     ///
     /// Refused where the section `[power]` of the device is off, and on a disk.
     pub fn cut(mut self, seed: u64) -> Result<(Drive, Cut), SimError> {
-        if std::mem::take(&mut self.half) {
-            let now = self.now;
-            let Self { kind, queues, .. } = &mut self;
-            phase!(kind, phase => phase.ends(queues, now)).map_err(|error| match error {
-                RunError::Sim(error) => error,
-                RunError::Workload(never) => match never {},
-            })?;
-        }
+        self.end_instant()?;
         let can_be_cut = self.can_be_cut();
         let Kind::Flash(mut device, run) = self.kind else { return Err(SimError::NoCut) };
         if !can_be_cut {

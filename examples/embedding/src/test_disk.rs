@@ -3,7 +3,7 @@
 //! gives the same times, so a failing order of events can be run again.
 
 use flashyard_core::request::{Request, RequestOp};
-use flashyard_core::units::Time;
+use flashyard_core::units::{Span, Time};
 use flashyard_run::plan::Plan;
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::session::{Session, Stop};
@@ -36,19 +36,20 @@ pub(crate) struct Done {
 #[derive(Debug)]
 pub(crate) struct TestDisk {
     drive: Session,
-    waiting: BTreeMap<u64, Io>,
+    /// What is not answered, and of a sync before when what it promises was answered.
+    waiting: BTreeMap<u64, (Io, Time)>,
     /// What reads return, and what a crash leaves.
     seen: Contents,
     durable: Contents,
-    /// Writes that were answered since a sync, by their number.
-    answered: BTreeMap<u64, (u64, Vec<u8>)>,
+    /// Writes that no sync has promised, in the order of their answers, and when these came.
+    answered: Vec<(Time, u64, Vec<u8>)>,
 }
 
 impl TestDisk {
     /// A disk with the times of a drive by name.
     pub(crate) fn new(drive: &str) -> anyhow::Result<Self> {
         let drive = Plan::of_device(OwnParts::default(), drive, &[])?.session(true)?;
-        let (waiting, answered) = (BTreeMap::new(), BTreeMap::new());
+        let (waiting, answered) = (BTreeMap::new(), Vec::new());
         let (seen, durable) = (Contents::new(), Contents::new());
         Ok(Self { drive, waiting, seen, durable, answered })
     }
@@ -63,7 +64,9 @@ impl TestDisk {
             Io::Sync => Request::new(RequestOp::Flush, 0, 0),
         };
         let id = self.drive.submit(&request.at(when))?;
-        self.waiting.insert(id, io);
+        // What is answered now was answered before it, what will be at its own time perhaps not.
+        let before = when.max(self.drive.now() + Span::from_ns(1));
+        self.waiting.insert(id, (io, before));
         Ok(id)
     }
 
@@ -78,17 +81,17 @@ impl TestDisk {
         let mut done = Vec::new();
         while let Some(over) = self.drive.poll() {
             // What a crash has dropped is not answered.
-            let Some(io) = self.waiting.remove(&over.id) else { continue };
-            done.push(Done { id: over.id, data: self.effect(over.id, io) });
+            let Some((io, before)) = self.waiting.remove(&over.id) else { continue };
+            done.push(Done { id: over.id, data: self.effect(io, over.at, before) });
         }
         Ok(done)
     }
 
-    fn effect(&mut self, id: u64, io: Io) -> Vec<u8> {
+    fn effect(&mut self, io: Io, at: Time, before: Time) -> Vec<u8> {
         match io {
             Io::Write { sector, data } => {
                 store(&mut self.seen, sector, &data);
-                self.answered.insert(id, (sector, data));
+                self.answered.push((at, sector, data));
                 Vec::new()
             }
             Io::Read { sector, sectors } => {
@@ -96,9 +99,9 @@ impl TestDisk {
                 (sector..sector + u64::from(sectors)).flat_map(of).collect()
             }
             Io::Sync => {
-                // A sync promises what was answered before it was asked for.
-                let later = self.answered.split_off(&id);
-                for (sector, data) in std::mem::replace(&mut self.answered, later).into_values() {
+                // A sync promises what was answered before it arrived, and nothing else.
+                let promised = self.answered.partition_point(|(at, ..)| *at < before);
+                for (_, sector, data) in self.answered.drain(..promised) {
                     store(&mut self.durable, sector, &data);
                 }
                 Vec::new()
@@ -181,6 +184,36 @@ mod tests {
         assert_eq!(read(&mut disk, 0).unwrap(), 1);
         disk.crash();
         assert_eq!([0, 64].map(|sector| read(&mut disk, sector).unwrap()), [7, 9]);
+    }
+
+    /// A sync promises what was answered when it arrived: not a write that was submitted before it
+    /// and answered behind its arrival.
+    #[test]
+    fn a_sync_promises_what_was_answered_before_it() {
+        let mut disk = TestDisk::new("sata-mlc").unwrap();
+        let write = |value, sector| Io::Write { sector, data: vec![value; SECTOR] };
+        let go_on = |disk: &mut TestDisk| {
+            while let Some(next) = disk.next_deadline() {
+                disk.promote_ready(next).unwrap();
+            }
+        };
+        disk.schedule(write(1, 0), Time::ZERO).unwrap();
+        disk.schedule(Io::Sync, Time::ZERO).unwrap();
+        go_on(&mut disk);
+        disk.crash();
+        assert_eq!(read(&mut disk, 0).unwrap(), 0, "it was not answered");
+        // One that is answered is kept by a sync for now, or for later.
+        for (value, late) in [(2, 0), (3, 100_000_000)] {
+            disk.schedule(write(value, 0), disk.drive.now()).unwrap();
+            if late == 0 {
+                go_on(&mut disk);
+            }
+            let when = disk.drive.now() + Span::from_ns(late);
+            disk.schedule(Io::Sync, when).unwrap();
+            go_on(&mut disk);
+            disk.crash();
+            assert_eq!(read(&mut disk, 0).unwrap(), value);
+        }
     }
 
     /// What is not answered when the power fails never comes into effect.

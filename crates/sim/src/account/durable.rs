@@ -12,7 +12,7 @@ use crate::observe::{
 };
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A change of a unit that no page holds, or a trim.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +36,11 @@ pub(crate) struct Asked {
     before: u64,
     /// Its units, and the number of the change of each.
     pub(crate) changes: Vec<(u32, u64)>,
+    /// Earlier requests some of whose units no page holds but as this one has changed them: they
+    /// are whole only as long as it is.
+    under: Vec<u64>,
+    /// How many times it is under others itself.
+    over: u64,
 }
 
 /// The programs that a block has had since its erase.
@@ -49,6 +54,8 @@ pub(crate) struct Written {
 #[derive(Clone, Debug)]
 pub(crate) struct Durable {
     block_units: u32,
+    /// Whether recovery takes back what is there of torn writes (`power.awupf_units`).
+    takes_back: bool,
     /// Of each physical unit the logical unit plus one, 0 for none, and the number of the change
     /// that made its contents plus one, 0 for what was there before the run.
     pub(crate) owner: Vec<u32>,
@@ -75,6 +82,7 @@ impl Durable {
             let keeps_all = settings.answers_durably(Flags::NONE);
             Box::new(Self {
                 block_units: geometry.units_per_block(),
+                takes_back: settings.keys.power.awupf_units > 1,
                 owner: vec![0; units],
                 version: vec![0; units],
                 blocks: vec![Written::default(); blocks],
@@ -99,6 +107,15 @@ impl Durable {
         changes.map(|((_, number), change)| (*number, change))
     }
 
+    /// Changes whose contents a loss of power can leave: those that pages hold, and those that none
+    /// holds.
+    pub(crate) fn known(&self) -> BTreeSet<(u32, u64)> {
+        let pages = self.owner.iter().zip(&self.version);
+        let held =
+            pages.filter_map(|(owner, version)| owner.checked_sub(1).zip(version.checked_sub(1)));
+        held.chain(self.changes.keys().copied()).collect()
+    }
+
     /// A physical unit holds a version of a logical one, both plus one.
     pub(crate) fn holds(&mut self, ppn: u32, (owner, version): (u32, u64), at: Time) {
         self.owner[ppn as usize] = owner;
@@ -110,6 +127,17 @@ impl Durable {
     pub(crate) fn holds_nothing(&mut self, ppn: u32) {
         self.owner[ppn as usize] = 0;
         self.version[ppn as usize] = 0;
+    }
+
+    /// Physical units that hold these versions of units, plus one, can be read no more.
+    pub(crate) fn forget(&mut self, versions: &BTreeSet<(u32, u64)>) {
+        let units = if versions.is_empty() { 0 } else { self.owner.len() };
+        for at in 0..units {
+            let version = (self.owner[at].wrapping_sub(1), self.version[at]);
+            if self.owner[at] > 0 && versions.contains(&version) {
+                (self.owner[at], self.version[at]) = (0, 0);
+            }
+        }
     }
 
     /// Nothing of a block can be read any more.
@@ -148,36 +176,58 @@ impl Durable {
         self.keep(lpn, number);
     }
 
-    /// The power is back: nothing is under way, and nobody waits for an answer. What is there of
-    /// requests that had none is what a host reads, and the next flush covers it.
-    pub(crate) fn restart(&mut self) {
+    /// The power is back: nothing is under way, and nobody waits for an answer. `kept` has the
+    /// newest change of each unit that is there, plus one, 0 of none, and whether it trims.
+    pub(crate) fn restart(&mut self, kept: impl Iterator<Item = (u64, bool)>) {
         self.answers += 1;
-        for asked in self.requests.values().filter(|asked| !asked.answered) {
-            let trims = asked.request.op == RequestOp::Trim;
-            for key in &asked.changes {
-                self.promises.tell(*key, (self.answers, false), trims);
-            }
-        }
+        self.promises.restart(kept, self.answers);
         self.changes.clear();
         self.requests.clear();
     }
 
     fn keep(&mut self, lpn: u32, number: u64) {
+        let own = self.changes.get(&(lpn, number)).and_then(|change| change.request);
         while let Some((&key, change)) = self.changes.range((lpn, 0)..=(lpn, number)).next() {
             let request = change.request;
             self.changes.remove(&key);
             if let Some(order) = request {
-                self.forget(order);
+                self.is_under(order, own);
+                self.is_done(order);
             }
         }
     }
 
-    /// Forgets a request that is answered and of which no change is left.
-    fn forget(&mut self, order: u64) {
-        let Some(asked) = self.requests.get(&order) else { return };
-        if asked.answered && asked.changes.iter().all(|key| !self.changes.contains_key(key)) {
-            self.requests.remove(&order);
+    /// A request has changed a unit of which a page holds what a later one made of it. Where
+    /// recovery takes that back, a part of the request is missing as well.
+    fn is_under(&mut self, order: u64, later: Option<u64>) {
+        let Some(later) = later.filter(|later| self.takes_back && *later > order) else { return };
+        if !self.requests.contains_key(&order) {
+            return;
         }
+        if let Some(above) = self.requests.get_mut(&later) {
+            above.under.push(order);
+            self.requests.entry(order).and_modify(|asked| asked.over += 1);
+        }
+    }
+
+    /// Forgets a request that is answered, and of which no change is left, and those under it.
+    fn is_done(&mut self, order: u64) {
+        let mut under = self.remove_done(order);
+        while let Some(order) = under.pop() {
+            self.requests.entry(order).and_modify(|asked| asked.over -= 1);
+            under.extend(self.remove_done(order));
+        }
+    }
+
+    /// Forgets that one; returns those under it.
+    fn remove_done(&mut self, order: u64) -> Vec<u64> {
+        let is_left = |key: &(u32, u64)| self.changes.contains_key(key);
+        let is_done =
+            |asked: &Asked| asked.answered && asked.over == 0 && !asked.changes.iter().any(is_left);
+        if !self.requests.get(&order).is_some_and(is_done) {
+            return Vec::new();
+        }
+        self.requests.remove(&order).map_or_else(Vec::new, |asked| asked.under)
     }
 }
 
@@ -199,7 +249,15 @@ impl Observer for Durable {
         if is_barrier(&request) {
             self.promises.flush_arrives(before);
         }
-        let asked = Asked { request, durable, answered: false, before, changes: Vec::new() };
+        let asked = Asked {
+            request,
+            durable,
+            answered: false,
+            before,
+            changes: Vec::new(),
+            under: Vec::new(),
+            over: 0,
+        };
         self.requests.insert(event.order, asked);
     }
 
@@ -239,7 +297,7 @@ impl Observer for Durable {
             }
             self.promises.tell(key, (number, durable && !trims), trims);
         }
-        self.forget(event.order);
+        self.is_done(event.order);
     }
 
     fn unit_programmed(&mut self, event: &UnitProgrammed) {

@@ -75,6 +75,21 @@ impl Promises {
         self.told.insert((lpn, number), Told { answer, trims });
     }
 
+    /// The power was off, and each unit has this change now, plus one, 0 of none, which trims or
+    /// not. Nothing is newer: what was told of it is void. What is there the host reads, and the
+    /// next flush covers it, as if the answer with this place had told of it.
+    pub(super) fn restart(&mut self, kept: impl Iterator<Item = (u64, bool)>, answer: u64) {
+        self.told.clear();
+        let promised = self.number.iter_mut().zip(&mut self.trims);
+        for ((lpn, (number, trims)), kept) in (0u32..).zip(promised).zip(kept) {
+            if *number >= kept.0 {
+                (*number, *trims) = kept;
+            } else {
+                self.told.insert((lpn, kept.0 - 1), Told { answer, trims: kept.1 });
+            }
+        }
+    }
+
     fn promise(&mut self, (lpn, number): (u32, u64), trims: bool) {
         let newest = &mut self.number[lpn as usize];
         if *newest <= number {

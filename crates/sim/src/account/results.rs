@@ -242,6 +242,11 @@ impl Account {
         u128::from(programs) * u128::from(self.config.geometry.page_bytes)
     }
 
+    /// A request comes because others were answered.
+    pub(crate) fn waits_for_answers(&mut self) {
+        self.totals.closed_loops = true;
+    }
+
     /// What has been done so far, in measured phases.
     pub(crate) fn figures(&self) -> Figures {
         let erases = self.totals.work.iter().map(|work| work.of_op(Op::Erase).pages);

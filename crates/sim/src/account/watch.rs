@@ -16,6 +16,7 @@ use crate::saved::{Reader, RestoreError, Saved, Writer, save_option};
 use flashyard_core::command::Op;
 use flashyard_core::request::Request;
 use flashyard_core::units::{BlockId, ChannelId, DieId, Lpn, MapPage, PlaneId, Ppn, Time};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// A page access of a host request: the request by order of arrival, and the page in it.
@@ -181,6 +182,12 @@ impl Account {
     /// What a loss of power would leave, where the device can be cut.
     pub(crate) fn durable(&mut self) -> Option<&mut Durable> {
         self.watch.as_mut()?.durable.as_deref_mut()
+    }
+
+    /// Changes of units whose contents a loss of power can leave.
+    pub(crate) fn changes(&self) -> BTreeSet<(u32, u64)> {
+        let durable = self.watch.as_ref().and_then(|watch| watch.durable.as_deref());
+        durable.map_or_else(BTreeSet::new, Durable::known)
     }
 
     /// A trim outlives a loss of power from now on.

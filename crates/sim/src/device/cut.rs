@@ -57,7 +57,6 @@ impl Device {
         let (place, owner, version) = (&image.place, &durable.owner, &durable.version);
         let recovered = Recovered { place, bound: &bound, trims, saved_pages, owner, version };
         self.ftl.restart(&self.settings, measured, recovered);
-        durable.restart();
         device.ftl = self.ftl;
         device.translation().restore_lines(&lines);
         for line in &lines {

@@ -1,7 +1,7 @@
 //! What phases ask of a device.
 
 use super::{Device, RunError, SimError};
-use crate::account::{Account, Figures, PhaseReport, Usage};
+use crate::account::{Account, PhaseReport, Usage};
 use crate::host::Host;
 use crate::phases;
 use crate::phases::{Machine, PhaseKeys};
@@ -171,8 +171,8 @@ impl Device {
         self.ftl.handle_room(handle)
     }
 
-    /// What has been done so far, in measured phases.
-    pub(crate) fn figures(&self) -> Figures {
-        self.account.figures()
+    /// A request comes because others were answered.
+    pub(crate) fn waits_for_answers(&mut self) {
+        self.account.waits_for_answers();
     }
 }

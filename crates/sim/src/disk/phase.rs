@@ -6,7 +6,7 @@
 use super::Disk;
 use super::power::Spent;
 use super::requests::sectors_of;
-use crate::account::{Account, Figures, PhaseReport, Usage};
+use crate::account::{Account, PhaseReport, Usage};
 use crate::device::{PhaseKeys, RunError, SimError};
 use crate::host::Host;
 use crate::phases::{self, Machine};
@@ -145,8 +145,8 @@ impl Disk {
         self.account.tell_streams_apart();
     }
 
-    /// What has been done so far, in measured phases.
-    pub(crate) fn figures(&self) -> Figures {
-        self.account.figures()
+    /// A request comes because others were answered.
+    pub(crate) fn waits_for_answers(&mut self) {
+        self.account.waits_for_answers();
     }
 }

@@ -80,12 +80,7 @@ impl Stopped<'_> {
         for line in &lines {
             versions[line.lpn.index()] = line.version + 1;
         }
-        let back = self.torn_writes(&durable, &image, &versions);
-        let taken_back = if back.is_empty() {
-            BTreeSet::new()
-        } else {
-            take_back(&mut image, &without(&back), &back)
-        };
+        let taken_back = self.take_torn_back(&durable, &mut image, &versions, without);
         let spoiled = self.spoiled(&torn);
         let damage = fault::damage((&image, without, &versions), &taken, (&spoiled, spare));
         let losses = Losses {
@@ -101,10 +96,14 @@ impl Stopped<'_> {
         };
         let lost = losses.find();
         let held = losses.held(&lost);
+        let kept: Vec<(u64, bool)> =
+            (0..losses.saved.len()).map(|lpn| losses.newest(lpn)).collect();
         drop(owners);
         for program in torn.iter().filter(|torn| !damage.counts(torn)) {
             durable.holds_nothing(program.ppn.get());
         }
+        durable.forget(&taken_back);
+        durable.restart(kept.into_iter());
         let (reads, took) = self.read_all(&durable, (lines.len(), saved_pages));
         let cut = Cut {
             at: self.now,
@@ -203,6 +202,27 @@ impl Stopped<'_> {
             }
         }
         saved
+    }
+
+    /// Takes back what is there of torn writes, and of those of which that takes a part away.
+    /// Returns which versions of units it takes, plus one each.
+    fn take_torn_back(
+        &self,
+        durable: &Durable,
+        image: &mut Image,
+        saved: &[u64],
+        without: impl Fn(&BTreeSet<(u32, u64)>) -> Image,
+    ) -> BTreeSet<(u32, u64)> {
+        let (mut left, mut taken) = (BTreeSet::new(), BTreeSet::new());
+        loop {
+            let mut back = self.torn_writes(durable, image, saved);
+            back.retain(|unit| !left.contains(unit));
+            if back.is_empty() {
+                return taken;
+            }
+            left.extend(&back);
+            taken.extend(take_back(image, &without(&left), &back));
+        }
     }
 
     /// Units of writes that promise to be whole or not there, and of which a part is missing: what
