@@ -335,8 +335,8 @@ pub(crate) struct CompareArgs {
     pub(crate) vary: Vec<String>,
     /// Runs each combination with N seeds (the seed, the seed + 1, ...), and prints means with 95 %
     /// confidence intervals.
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
-    pub(crate) seeds: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_AGAIN))]
+    pub(crate) seeds: Option<u16>,
     /// Puts the figures of the streams of each run beside each other, with ratios to the first
     /// stream. JSON has each stream of a run in any case, in `streams`.
     #[arg(long, value_enum)]
@@ -458,6 +458,10 @@ fn study(text: &str) -> Result<String, String> {
     Err(format!("no such study{known}: {}, or an experiment file (.toml)", names.join(", ")))
 }
 
+/// How often the same is run at most, each time with another seed. Sweep files have this limit,
+/// too.
+const MOST_AGAIN: i64 = 10_000;
+
 /// A number of at least 1.
 fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
@@ -493,18 +497,19 @@ pub(crate) struct ReproduceArgs {
     /// Runs at most the first N requests of each workload.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) requests: Option<usize>,
-    /// The short form of the study, which still judges: fewer requests and replicas, as its file
-    /// says, and only the verdicts are printed.
+    /// The short form of the study, which still judges: fewer requests or points, as its file says,
+    /// and only the verdicts are printed.
     #[arg(long, conflicts_with_all = ["requests", "twins"])]
     pub(crate) short: bool,
     /// Number of replicas that measure the noise of the runs behind a statement. 0: no replicas,
     /// and no difference is judged. Default: the number in the study.
-    #[arg(long, value_name = "N")]
-    pub(crate) replicas: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(..=MOST_AGAIN))]
+    pub(crate) replicas: Option<u16>,
     /// Fits a workload file to each workload of the first grid, and shows how N twins of it
     /// (generated with seeds 1 to N; default: 3) rank the subjects.
-    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "3")]
-    pub(crate) twins: Option<u64>,
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "3",
+        value_parser = clap::value_parser!(u16).range(..=MOST_AGAIN))]
+    pub(crate) twins: Option<u16>,
     /// Checks every rule during the runs. Slower.
     #[arg(long)]
     pub(crate) check: bool,

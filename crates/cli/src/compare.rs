@@ -97,7 +97,7 @@ pub(crate) fn run(args: &CompareArgs, own: &OwnParts) -> Result<()> {
     }
     let object = |(run, outcome): (&Run, &Outcome)| outcome.object(&run.inputs);
     let objects = || runs.iter().zip(&outcomes).map(object).collect::<Vec<_>>();
-    let replicas = args.seeds.unwrap_or(1);
+    let replicas = usize::from(args.seeds.unwrap_or(1));
     if let Some(folder) = &args.out {
         write_report(folder, &runs, &outcomes, replicas, &objects())?;
     }
@@ -119,7 +119,11 @@ fn seeds(args: &CompareArgs, inputs: &Plan, point: &[axis::Setting]) -> Result<V
     let Some(first) = inputs.seed() else {
         return Err(wrong("--seeds: a trace has no seed; it is for generated workloads"));
     };
-    Ok((0..count as u64).map(|more| first.checked_add(more)).collect())
+    let last = first.checked_add(u64::from(count) - 1).ok_or_else(|| {
+        let what = "the seed is too large: seeds end at 18,446,744,073,709,551,615";
+        wrong(&format!("--seeds {count}: {what}"))
+    })?;
+    Ok((first..=last).map(Some).collect())
 }
 
 /// Writes report.html.

@@ -4,6 +4,7 @@ use crate::args::ShowArgs;
 use crate::output::{note, print};
 use anyhow::Result;
 use flashyard_run::error::{is_toml, read_text, wrong};
+use flashyard_run::experiment::is_of_workload;
 use flashyard_run::plan::{Named, Plan, recognise};
 use flashyard_run::presets::{DEFAULT_DEVICE, DEFAULT_WORKLOAD};
 use flashyard_run::shown;
@@ -17,6 +18,7 @@ pub(crate) fn run(args: &ShowArgs, own: &OwnParts) -> Result<()> {
     let set: Vec<_> = layer.chain(size).chain(set).collect();
     match recognise(args.name.as_deref().unwrap_or(DEFAULT_DEVICE))? {
         Named::Device(name) => {
+            refuse_others(&set, &name, false)?;
             let inputs = Plan::load(own.clone(), &name, DEFAULT_WORKLOAD, &set)?;
             let settings = inputs.settings()?;
             inputs.notes().for_each(note);
@@ -31,8 +33,20 @@ pub(crate) fn run(args: &ShowArgs, own: &OwnParts) -> Result<()> {
         }
         Named::Workload(name) => {
             let inputs = Plan::load(own.clone(), DEFAULT_DEVICE, &name, &set)?;
+            refuse_others(&set, &name, true)?;
             inputs.unused().iter().for_each(note);
             print(&shown::workload(inputs.experiment()))
         }
     }
+}
+
+/// Refuses a setting of a device where a workload is shown, and the other way round: it would be
+/// taken and forgotten.
+fn refuse_others(set: &[(&str, String)], name: &str, is_workload: bool) -> Result<()> {
+    let other = set.iter().find(|(_, setting)| is_of_workload(setting) != is_workload);
+    let Some((option, setting)) = other else { return Ok(()) };
+    let given = if *option == "--set" { format!("--set {setting}") } else { option.to_string() };
+    let (this, that) = if is_workload { ("workload", "device") } else { ("device", "workload") };
+    let what = format!("it is for {that}s, and {name} is a {this}; show a {that} with it");
+    Err(wrong(&format!("{given}: {what}")))
 }

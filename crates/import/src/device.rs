@@ -111,6 +111,7 @@ const MAP: &[Key<Facts>] = &[
         By(|facts, mode| match mode.word {
             _ if facts.has_ideal_map => idle(IDEAL),
             _ if facts.flows.most < 2 => taken_as("there is one flow"),
+            _ if facts.is_sata => taken_as("with SATA all flows share one cache in MQSim, too"),
             "SHARED" => {
                 changed(&[], "flows share one cache; MQSim makes one of this size for each flow")
             }

@@ -3,7 +3,7 @@
 use crate::found::whole;
 use crate::xml::Group;
 
-/// What other keys depend on. What a file does not say is as in MQSim's default device.
+/// What other keys depend on. Without a device file it is as in `mqsim-default`.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
     /// Channels, chips of a channel, dies of a chip, planes of a die.

@@ -90,7 +90,7 @@ const SYNTHETIC: &[Key<Flow>] = &[
                 "NORMAL",
                 Changed,
                 &[("pattern.sizes", "\"uniform\"")],
-                "sizes have this mean and deviation, all with equal chance",
+                "all sizes have equal chance; see Variance_Request_Size for how far they go",
             ),
         ],
     ),
@@ -100,7 +100,7 @@ const SYNTHETIC: &[Key<Flow>] = &[
         Whole(0, 1 << 21),
         By(|flow, _| {
             if flow.is_normal() {
-                changed(&[], "MQSim uses it as the standard deviation; see Average_Request_Size")
+                changed(&[], flow.said_deviation())
             } else {
                 idle("sizes are fixed")
             }
@@ -204,7 +204,7 @@ impl Flow {
     /// An entry for keys that follow from the flow itself.
     fn itself(&self, name: &str) -> Entry {
         let (name, place) = (name.to_string(), self.group.place.clone());
-        Entry { name, value: String::new(), place, line: 0 }
+        Entry { name, value: String::new(), place, line: 0, is_default: false }
     }
 
     fn is_normal(&self) -> bool {
@@ -220,17 +220,41 @@ impl Flow {
         self.group.is("Generated_Aligned_Addresses", "true")
     }
 
-    /// The least and the greatest size in sectors. Normal sizes become uniform ones of nearly the
-    /// same mean and standard deviation.
+    /// The least and the greatest size in sectors.
     fn sizes(&self) -> (u64, u64) {
         let mean = self.group.get::<u64>("Average_Request_Size").unwrap_or(1).clamp(1, 1 << 21);
-        let deviation = self.group.get::<u64>("Variance_Request_Size").unwrap_or(0).min(1 << 21);
-        if !self.is_normal() {
-            return (mean, mean);
-        }
-        let step = self.alignment();
-        let room = whole(3_f64.sqrt() * deviation as f64).min(mean - 1) / step * step;
+        let room = self.steps(mean) * self.alignment();
         (mean - room, mean + room)
+    }
+
+    /// How many steps sizes go down and up from their mean. Normal sizes become uniform ones, an
+    /// alignment apart. With k steps to each side their standard deviation is sqrt(k (k + 1) / 3)
+    /// steps: of those k that leave a sector, this is the one nearest to the deviation of the file.
+    fn steps(&self, mean: u64) -> u64 {
+        if !self.is_normal() {
+            return 0;
+        }
+        let deviation = self.group.get::<u64>("Variance_Request_Size").unwrap_or(0).min(1 << 21);
+        let step = self.alignment();
+        let steps = deviation as f64 / step as f64;
+        let wanted = ((12.0 * steps * steps + 1.0).sqrt() - 1.0) / 2.0;
+        whole(wanted.round()).min((mean - 1) / step)
+    }
+
+    /// What becomes of the deviation of normal sizes.
+    fn said_deviation(&self) -> String {
+        let step = self.alignment();
+        let (least, greatest) = self.sizes();
+        let count = ((greatest - least) / 2 / step) as f64;
+        let deviation = decimal((count * (count + 1.0) / 3.0).sqrt() * step as f64, 1);
+        let apart = match step {
+            1 => "a sector apart".to_string(),
+            _ => format!("{step} sectors apart, as addresses are"),
+        };
+        format!(
+            "MQSim uses it as the standard deviation, which is {deviation} sectors here: sizes are \
+             {apart}, and go as far below their mean as above"
+        )
     }
 
     /// Sectors whose multiples requests start at.
@@ -289,6 +313,9 @@ fn caching(flow: &Flow, mode: &Value<'_>) -> Outcome {
 
 /// A list of ids, by its place among the lists.
 fn of_planes(flow: &Flow, list: &Value<'_>, place: usize) -> Outcome {
+    if flow.facts.is_sata {
+        return idle("with SATA a flow uses all planes");
+    }
     let is_all = |ids: Vec<u64>| ids.len() as u64 == flow.facts.shape[place];
     if ids(list.entry).is_some_and(is_all) {
         taken_as("all that there are")

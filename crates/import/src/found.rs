@@ -108,23 +108,29 @@ impl Found {
             keys.iter().map(|(path, value)| format!("{path} = {value}")).collect();
         said.extend((!why.is_empty()).then(|| why.to_string()));
         let Entry { name, value, line, .. } = entry.clone();
-        self.rows.push(Entered { fate: *fate, line, name, value, said: said.join("; ") });
+        if entry.is_default {
+            self.absent.push(format!("{name} = {value}"));
+        } else {
+            self.rows.push(Entered { fate: *fate, line, name, value, said: said.join("; ") });
+        }
         self.set(entry, keys);
     }
 
     /// Keys that follow from several of MQSim's, which are listed where they stand.
     pub(crate) fn set(&mut self, entry: &Entry, keys: &[(&str, String)]) {
+        let by = if entry.is_default { " by default" } else { "" };
+        let name = format!("{}{by}", entry.name);
         for (path, value) in keys {
             let place = entry.place.clone();
             match self.settings.iter_mut().find(|setting| setting.path == *path) {
                 Some(setting) => {
                     setting.value.clone_from(value);
-                    setting.from.push(entry.name.clone());
+                    setting.from.push(name.clone());
                 }
                 None => self.settings.push(Setting {
                     path: (*path).to_string(),
                     value: value.clone(),
-                    from: vec![entry.name.clone()],
+                    from: vec![name.clone()],
                     place,
                 }),
             }

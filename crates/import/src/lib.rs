@@ -4,8 +4,9 @@
 //!
 //! `xml` reads the files. `device`, `flash` and `flow` have tables of keys (`table`): a row says
 //! what a key becomes here. `workload` writes scenarios, `facts` has what several keys depend on,
-//! `found` lists what became of each key.
+//! `defaults` what MQSim takes for keys that are not there, `found` lists what became of each key.
 
+mod defaults;
 mod device;
 mod facts;
 mod flash;
@@ -70,7 +71,10 @@ pub struct Imported {
 /// Reads a device, a workload or both of MQSim. The files that they become are for the folder
 /// `out`: paths of traces are relative to it.
 pub fn mqsim(files: &[String], out: &Path, own: &OwnParts) -> Result<Imported> {
-    let [device, workload] = read(files)?;
+    let [mut device, workload] = read(files)?;
+    if let Some((_, root)) = &mut device {
+        defaults::complete(root);
+    }
     let flows = workload::flows(workload.as_ref().map(|(_, root)| root));
     let empty = Group::default();
     let facts = Facts::new(device.as_ref().map_or(&empty, |(_, root)| root), flows);
@@ -82,7 +86,7 @@ pub fn mqsim(files: &[String], out: &Path, own: &OwnParts) -> Result<Imported> {
         let text = device_text(file, &found);
         check_device(&name, &text, &found, own)?;
         imported.device = Some((name, text));
-        imported.fates.extend(found.fates(file, &format!("as in {BASE}")));
+        imported.fates.extend(found.fates(file, "as MQSim's source has them"));
     }
     if let Some((file, root)) = &workload {
         let folder = Path::new(file).parent().unwrap_or_else(|| Path::new("")).to_path_buf();

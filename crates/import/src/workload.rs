@@ -99,6 +99,10 @@ fn planes(flow: &Group, facts: &Facts, found: &mut Found) -> Vec<Plane> {
     let mut parts: [Vec<u64>; 4] = [const { Vec::new() }; 4];
     for ((name, count), part) in IDS.iter().zip(facts.shape).zip(&mut parts) {
         *part = (0..count).collect();
+        if facts.is_sata {
+            // MQSim does not look at the lists then.
+            continue;
+        }
         let Some(entry) = flow.entries.iter().find(|entry| entry.name == *name) else { continue };
         match ids(entry) {
             Some(ids) if ids.iter().all(|id| *id < count) => *part = ids,
@@ -117,8 +121,9 @@ fn planes(flow: &Group, facts: &Facts, found: &mut Found) -> Vec<Plane> {
     planes
 }
 
-/// The range of addresses of each flow, start and length in percent of the device: flows that use
-/// the same plane share it in equal parts, and the ranges lie one behind the other.
+/// The range of addresses of each flow, start and length in percent of the device. Flows that use
+/// the same plane share its part of the addresses equally, and the ranges lie one behind the other.
+/// The part of planes that no flow uses stays unused behind them.
 fn ranges(flows: &[Group], facts: &Facts, found: &mut Found) -> Vec<(f64, f64)> {
     if facts.planes() > 1 << 20 {
         found.problems.push("the device has more than 1,048,576 planes".to_string());
@@ -129,11 +134,10 @@ fn ranges(flows: &[Group], facts: &Facts, found: &mut Found) -> Vec<(f64, f64)> 
     used.iter().flatten().for_each(|plane| *users.entry(*plane).or_default() += 1);
     let share =
         |planes: &Vec<Plane>| -> f64 { planes.iter().map(|plane| 1.0 / users[plane] as f64).sum() };
-    let shares: Vec<f64> = used.iter().map(share).collect();
-    let all: f64 = shares.iter().sum();
+    let all = facts.planes() as f64;
     let mut start = 0.0;
     let mut ranges = Vec::new();
-    for share in shares {
+    for share in used.iter().map(share) {
         let length = share / all * 100.0;
         ranges.push((start, length));
         start += length;

@@ -12,6 +12,8 @@ pub(crate) struct Entry {
     /// `file:line`.
     pub(crate) place: String,
     pub(crate) line: u32,
+    /// Whether the file lacks it: it has the value that MQSim takes then.
+    pub(crate) is_default: bool,
 }
 
 /// An element with elements in it.
@@ -49,10 +51,14 @@ pub(crate) fn read(file: &str) -> Result<Group> {
         let TextPos { row, .. } = error.pos();
         wrong(&format!("{file}:{row}: it is no well-formed XML: {error}"))
     })?;
-    group(file, &document, document.root_element())
+    group(file, &document, document.root_element(), 1)
 }
 
-fn group(file: &str, document: &Document, node: Node) -> Result<Group> {
+/// The deepest elements that MQSim's files have: keys of flash, in the device, in the file.
+const DEEPEST: usize = 4;
+
+/// The group of an element that stands in `depth - 1` others.
+fn group(file: &str, document: &Document, node: Node, depth: usize) -> Result<Group> {
     let place = |node: Node| {
         let TextPos { row, .. } = document.text_pos_at(node.range().start);
         (row, format!("{file}:{row}"))
@@ -75,7 +81,11 @@ fn group(file: &str, document: &Document, node: Node) -> Result<Group> {
             return Err(wrong(&format!("{at}: {name}: {}: {what}", attribute.name())));
         }
         if child.children().any(|inner| inner.is_element()) || text.is_empty() {
-            found.groups.push(group(file, document, child)?);
+            if depth == DEEPEST {
+                let what = format!("MQSim's elements are at most {DEEPEST} deep; take it out");
+                return Err(wrong(&format!("{at}: {name}: {what}")));
+            }
+            found.groups.push(group(file, document, child, depth + 1)?);
             continue;
         }
         if let Some(first) = found.entries.iter().find(|entry| entry.name == name) {
@@ -83,7 +93,7 @@ fn group(file: &str, document: &Document, node: Node) -> Result<Group> {
             return Err(wrong(&format!("{at}: {name}: {what}")));
         }
         let (name, value) = (name.to_string(), text.to_string());
-        found.entries.push(Entry { name, value, place: at, line });
+        found.entries.push(Entry { name, value, place: at, line, is_default: false });
     }
     Ok(found)
 }

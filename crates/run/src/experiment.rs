@@ -345,6 +345,12 @@ impl StreamPlan {
 const PARTS: [&str; 8] =
     ["trace", "generator", "pattern", "mix", "profile", "files", "raw", "stream"];
 
+/// Whether a setting, `section.key=value`, is one of a workload, of whatever kind that is.
+pub fn is_of_workload(setting: &str) -> bool {
+    let section = setting.split(['.', '=']).next().unwrap_or_default().trim();
+    section == "phase" || PARTS.contains(&section)
+}
+
 /// One phase: what ends it, and its streams.
 #[derive(Clone, Debug)]
 pub struct PhasePlan {

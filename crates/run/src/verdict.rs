@@ -47,7 +47,7 @@ const UNMAPPED: &str = "unmapped reads";
 const FOLDED: &str = "folded";
 const SPREAD: &str = "spread in ticks";
 
-/// The column whose figure a sentence puts in brackets.
+/// The column whose sentence stands in brackets behind that of the queue.
 const OUTSTANDING: &str = "most outstanding";
 
 /// The least share of the over-provisioning that thresholds may leave without a warning.
@@ -71,7 +71,7 @@ fn sentence<'a>(facts: impl Iterator<Item = &'a Fact>) -> String {
     let mut said_before = "";
     for fact in facts {
         if fact.heading == OUTSTANDING && said_before == QUEUE {
-            text += &format!(" ({OUTSTANDING}: {})", fact.cell);
+            text += &format!(" ({})", fact.sentence);
         } else if !fact.sentence.is_empty() {
             text += if text.is_empty() { "" } else { "; " };
             text += &fact.sentence;
@@ -79,6 +79,12 @@ fn sentence<'a>(facts: impl Iterator<Item = &'a Fact>) -> String {
         said_before = fact.heading;
     }
     text
+}
+
+/// The most requests that were outstanding when another one arrived, in words.
+fn at_most(most: u64) -> String {
+    let requests = if most == 1 { "request" } else { "requests" };
+    format!("arrivals found at most {} {requests} outstanding", count(most))
 }
 
 /// The verdicts on several runs.
@@ -215,7 +221,6 @@ fn facts(inputs: &Plan, report: &Report) -> Vec<Fact> {
         ("the queue did not grow", "did not grow")
     };
     let most = verdict.most_outstanding;
-    let requests = if most == 1 { "request" } else { "requests" };
     let folded = percent(verdict.folded_requests as f64, report.workload.requests as f64);
     let spread = percent(verdict.spread_requests as f64, report.workload.requests as f64);
     vec![
@@ -228,11 +233,7 @@ fn facts(inputs: &Plan, report: &Report) -> Vec<Fact> {
         spare_space(report),
         fact(LOAD, load_cell, load),
         fact(QUEUE, queue_cell.to_string(), queue.to_string()),
-        fact(
-            OUTSTANDING,
-            most.to_string(),
-            format!("arrivals found at most {} {requests} outstanding", count(most)),
-        ),
+        fact(OUTSTANDING, most.to_string(), at_most(most)),
         fact(PARTIAL, partial(report), partial_sentence(inputs, report)),
         fact(UNMAPPED, verdict.unmapped_reads.to_string(), unmapped(report)),
         if verdict.folded_requests > 0 {
@@ -493,7 +494,7 @@ fn found(inputs: &Plan, report: &Report) -> Vec<Warning> {
         warn(&[LOAD], &format!("overloaded: more work is offered than {who} can do"), of);
     }
     if verdict.queue_grew {
-        let most = format!("{OUTSTANDING}: {}", count(verdict.most_outstanding));
+        let most = at_most(verdict.most_outstanding);
         let what = "the queue grew: latencies depend on the length of the run";
         warn(&[QUEUE, OUTSTANDING], what, most);
     }

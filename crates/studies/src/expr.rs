@@ -138,7 +138,8 @@ impl Expr {
     }
 
     fn parse(text: &str, names: &Names, context: Context) -> Result<Self> {
-        let mut parser = Parser { tokens: Tokens::new(text)?, names, context, depth: 0 };
+        let tokens = Tokens::new(text)?;
+        let mut parser = Parser { tokens, names, context, depth: 0, nested: 0 };
         let expr = parser.either()?;
         parser.tokens.end()?;
         Ok(expr)
@@ -163,12 +164,17 @@ impl Expr {
 /// How deep definitions may use one another.
 const DEEPEST: usize = 8;
 
+/// How many signs, brackets and functions may stand in one another.
+const MOST_NESTED: usize = 64;
+
 struct Parser<'a> {
     tokens: Tokens<'a>,
     names: &'a Names,
     context: Context,
     /// Definitions that are being read.
     depth: usize,
+    /// Signs, brackets and functions that are being read, also those around a definition.
+    nested: usize,
 }
 
 impl Parser<'_> {
@@ -262,7 +268,19 @@ impl Parser<'_> {
         }
     }
 
+    /// A number, a name, a function or a bracket, or one of these with a sign. Whatever stands in
+    /// something else goes through here.
     fn signed(&mut self) -> Result<Expr> {
+        if self.nested == MOST_NESTED {
+            bail!("more than {MOST_NESTED} signs, brackets and functions stand in one another");
+        }
+        self.nested += 1;
+        let expr = self.part();
+        self.nested -= 1;
+        expr
+    }
+
+    fn part(&mut self) -> Result<Expr> {
         if self.tokens.takes('-') {
             return Ok(Expr::Negative(Box::new(self.signed()?)));
         }
@@ -336,7 +354,8 @@ impl Parser<'_> {
             }
             let tokens = Tokens::new(text)?;
             let depth = self.depth + 1;
-            let mut inner = Parser { tokens, names: self.names, context: self.context, depth };
+            let (names, context, nested) = (self.names, self.context, self.nested);
+            let mut inner = Parser { tokens, names, context, depth, nested };
             let expr = inner.either()?;
             inner.tokens.end()?;
             return Ok(expr);

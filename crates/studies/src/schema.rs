@@ -53,6 +53,9 @@ pub(crate) struct Experiment {
     pub(crate) erratum: Vec<Erratum>,
 }
 
+/// How often a run is repeated at most.
+const MOST_REPLICAS: usize = 10_000;
+
 const fn one() -> u64 {
     1
 }
@@ -537,7 +540,15 @@ pub(crate) struct Trace {
 impl Experiment {
     /// The experiment of a file.
     pub(crate) fn parse(text: &str) -> Result<Self> {
-        toml::from_str(text).context("the experiment file")
+        let experiment: Self = toml::from_str(text).context("the experiment file")?;
+        for (key, count) in [
+            ("replicas", Some(experiment.replicas)),
+            ("[short]: replicas", experiment.short.replicas),
+        ] {
+            let is_few = count.is_none_or(|count| count <= MOST_REPLICAS);
+            ensure!(is_few, "the experiment file: {key}: more than {MOST_REPLICAS}");
+        }
+        Ok(experiment)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::list::STUDIES;
 use crate::metrics::{self, METRICS};
 use crate::runs::RunKey;
 use crate::sample::{Sample, Spread};
-use crate::schema::{By, Catalogue};
+use crate::schema::{By, Catalogue, Experiment};
 use crate::statements::{self, Verdict};
 use crate::study::Study;
 use crate::tables;
@@ -401,6 +401,21 @@ fn columns_of_sweeps_are_figures() {
 }
 
 #[test]
+fn replicas_without_end_are_refused() {
+    for (from, to, what) in [
+        ("replicas = 3", "replicas = 999_999_999_999", "replicas: more than 10000"),
+        (
+            "[[device]]",
+            "[short]\nreplicas = 10_001\n[[device]]",
+            "[short]: replicas: more than 10000",
+        ),
+    ] {
+        let error = Experiment::parse(&MADE_UP.replacen(from, to, 1)).unwrap_err().to_string();
+        assert!(error.contains(what), "{error}");
+    }
+}
+
+#[test]
 fn expressions_are_refused_with_what_is_wrong() {
     let study = study(MADE_UP);
     let refused = |text: &str, what: &str| {
@@ -428,4 +443,14 @@ fn expressions_are_refused_with_what_is_wrong() {
     refused("rises(mean(read(new)))", "a trend wants a grid of several points");
     refused("gain < 1", "gain: neither a definition nor a figure of a workload");
     refused("all(read(new)) < 1", "want comparisons");
+    let nested = "more than 64 signs, brackets and functions stand in one another";
+    let deep = |open: &str, close: &str| {
+        let (open, close) = (open.repeat(100_000), close.repeat(100_000));
+        format!("{open}1{close} < 2")
+    };
+    refused(&format!("{}1{} < 2", "(".repeat(70), ")".repeat(70)), nested);
+    refused(&format!("{}1 < 2", "-".repeat(70)), nested);
+    let long = "more than 1000 words, numbers and signs";
+    refused(&deep("(", ")"), long);
+    refused(&deep("1+", ""), long);
 }

@@ -22,6 +22,9 @@ pub(crate) enum Token<'a> {
     Sign(char),
 }
 
+/// The most pieces of an expression. A long sum is as deep as it is long, once it is read.
+const MOST_TOKENS: usize = 1_000;
+
 /// An expression in pieces, read from the front.
 pub(crate) struct Tokens<'a> {
     text: &'a str,
@@ -57,6 +60,9 @@ impl<'a> Tokens<'a> {
                 }
                 _ => bail!("{text}: {first} has no meaning here"),
             };
+            if all.len() == MOST_TOKENS {
+                bail!("an expression has more than {MOST_TOKENS} words, numbers and signs");
+            }
             all.push(token);
             rest = rest[length..].trim_start();
         }

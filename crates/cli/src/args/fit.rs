@@ -64,6 +64,9 @@ pub(crate) struct BoardArgs {
     pub(crate) search: SearchArgs,
 }
 
+/// The most requests of the run of a cell.
+const MOST_REQUESTS: u64 = 10_000_000;
+
 /// What is fitted, and how long that may take.
 #[derive(Debug, Args)]
 pub(crate) struct SearchArgs {
@@ -75,7 +78,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Requests of the run of a cell: 20,000; with `board` 40,000, and 8,000 in its fits.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_REQUESTS))]
     pub(crate) requests: Option<u64>,
     /// How often all cells are run for a search: 1,200, and 200 in each fit of `board`. Before it
     /// runs find out which keys the cells tell, up to six a key; behind it come a quarter as many.

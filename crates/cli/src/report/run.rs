@@ -316,7 +316,8 @@ pub(crate) fn tail(all: &[(String, &Buckets)]) -> Plot {
     Plot::new("latency-tail", "Latency: tail", note, kind)
 }
 
-/// The line of a distribution: where it begins, and a point for each bucket or for several.
+/// The line of a distribution: where it begins, a point for the first bucket, and then one for each
+/// bucket or for several.
 fn line(name: &str, buckets: &Buckets, share: &dyn Fn(u64, u64) -> Option<f64>) -> Line {
     let count: u64 = buckets.iter().map(|(_, count)| count).sum();
     // The slowest hundredth of the requests is where percentiles are read off: it keeps all points.
@@ -327,7 +328,7 @@ fn line(name: &str, buckets: &Buckets, share: &dyn Fn(u64, u64) -> Option<f64>) 
     for (place, (ns, of_bucket)) in buckets.iter().enumerate() {
         seen += of_bucket;
         let is_tail = 100 * (count - seen) <= count;
-        if is_tail || (place + 1).is_multiple_of(joined) {
+        if is_tail || place == 0 || (place + 1).is_multiple_of(joined) {
             points.push(((*ns).max(1), share(seen, count)));
         }
     }
@@ -453,6 +454,7 @@ mod tests {
         let Kind::Lines { series, .. } = cumulative(&all).kind else { panic!("lines") };
         let points = &series[0].points;
         assert!(points.len() < STEPS, "{}", points.len());
+        assert_eq!(points[..2], [(1, Some(0.0)), (1, Some(0.1))], "the line rises in its bucket");
         for (ns, share) in points.iter().skip(1) {
             assert!((share.unwrap() - *ns as f64 / 10.0).abs() < 1e-9);
         }

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &ReproduceArgs, own: &OwnParts) -> Result<()> {
 fn one(name: &str, text: &str, args: &ReproduceArgs, own: &OwnParts) -> Result<()> {
     let asked = asked(args);
     if let Some(count) = args.twins {
-        let twins = twins(name, text, &asked, own, count, &progress::watch)?;
+        let twins = twins(name, text, &asked, own, count.into(), &progress::watch)?;
         if args.json {
             return print_json(&twins.object);
         }
@@ -67,7 +67,7 @@ fn asked(args: &ReproduceArgs) -> Asked {
         device: args.device.clone(),
         set: args.set.clone(),
         requests: args.requests,
-        replicas: args.replicas,
+        replicas: args.replicas.map(usize::from),
         short: args.short,
         check: args.check,
         is_one_of_many: args.study == ALL,

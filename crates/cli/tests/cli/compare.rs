@@ -29,7 +29,7 @@ fn what_holds_for_all_runs_is_said_once() {
     // Nothing differs: the figures follow.
     assert!(said.starts_with(FRESH) && table[0].starts_with("policy.command "), "{table:?}");
     assert!(said.contains(" all runs: of 7.0 % over-provisioning "), "{said}");
-    let end = "the queue did not grow (most outstanding: 0)";
+    let end = "the queue did not grow (arrivals found at most 0 requests outstanding)";
     assert!(said.ends_with(end), "{said}");
 }
 
@@ -164,9 +164,19 @@ fn several_seeds_give_means_with_intervals() {
     for (point, run) in points.as_array().unwrap().iter().zip(&runs) {
         assert_eq!(point["provenance"]["seed"], run["provenance"]["seed"]);
     }
-    let both = folder.run(&[&vary[..], &["--seeds", "2"]].concat());
-    assert!(
-        both.status == Some(2) && both.stderr.contains("--seeds: the seed is varied"),
-        "{both:?}"
-    );
+    let refused = |args: &[&str], what: &str| {
+        let ran = folder.run(args);
+        assert!(ran.status == Some(2) && ran.stderr.contains(what), "{ran:?}");
+    };
+    refused(&[&vary[..], &["--seeds", "2"]].concat(), "--seeds: the seed is varied");
+    let depths = ["compare", "drs", "movie", "--vary", "queue.depth=1,2"];
+    let seeds = |more: &[&'static str]| [&depths[..], more].concat();
+    for many in ["0", "10001", "999999999999"] {
+        let what = format!("'--seeds <N>': {many} is not in 1..=10000");
+        refused(&[&depths[..], &["--seeds", many]].concat(), &what);
+    }
+    let last = "18446744073709551615";
+    refused(&seeds(&["--seed", last, "--seeds", "2"]), "--seeds 2: the seed is too large");
+    let few = ["--set", "generator.requests=9", "--seed", last, "--seeds", "1"];
+    folder.run(&seeds(&few)).text();
 }

@@ -315,6 +315,11 @@ fn wrong_measurements_are_refused() {
     assert!(refused(&["m.csv", "--key", "nand.read_us"]).contains("nand.read_us=20..200"));
     assert!(refused(&["m.csv", "--key", "nand.reed_us=1..2"]).contains("nand.read_us"));
     assert!(refused(&["m.csv", "-o", "x.txt"]).contains(".toml"));
+    for requests in ["0", "10000001", "18446744073709551615"] {
+        let said = refused(&["m.csv", "--requests", requests]);
+        let range = format!("'{requests}' for '--requests <N>': {requests} is not in 1..=10000000");
+        assert!(said.contains(&range), "{said}");
+    }
     folder.write("m.csv", "pattern,state,mean_us\nwrite,old,1\n");
     assert!(refused(&["m.csv"]).contains("m.csv:2 state.initial=old"));
     folder.write("m.csv", "block_bytes,mean\n4096,1\n");

@@ -173,6 +173,116 @@ fn devices_that_differ_keep_what_mqsim_does_with_the_difference() {
     assert!(!text.contains("[buffer]"), "{text}");
 }
 
+/// The file of a workload that is imported beside this device, and what is said of its keys.
+fn imported(device: &str, workload: &str) -> (String, String) {
+    let folder = Folder::with("d.xml", device);
+    folder.write("w.xml", workload);
+    let said = folder.run(&["import", "mqsim", "d.xml", "w.xml"]).text();
+    (String::from_utf8(folder.read("w-1.toml")).unwrap(), said)
+}
+
+/// A text without its line breaks.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The workload with its flows on all of these chips.
+fn on(channels: &str, chips: &str) -> String {
+    with(&with(&workload(), "Channel_IDs", channels), "Chip_IDs", chips)
+}
+
+#[track_caller]
+fn has_ranges(text: &str, first: &str, second: (&str, &str)) {
+    for line in [
+        format!("range_percent = {first} # Working_Set_Percentage"),
+        format!("start_percent = {} # Working_Set_Percentage", second.0),
+        format!("range_percent = {} # Working_Set_Percentage", second.1),
+    ] {
+        assert!(text.contains(&line), "no {line} in {text}");
+    }
+}
+
+#[test]
+fn a_flow_has_the_addresses_of_its_own_planes() {
+    // Two flows on one of eight channels have a sixteenth of the device each. The first uses half
+    // of its part.
+    let (text, said) = imported(&device(), &on("0", "0,1,2,3"));
+    has_ranges(&text, "3.125", ("6.25", "6.25"));
+    let said = words(&said);
+    assert!(said.contains("Channel_IDs = 0 (2 more): the flow uses all planes"), "{said}");
+}
+
+#[test]
+fn flows_of_sata_use_all_planes_and_one_map_cache() {
+    let sata = with(&device(), "HostInterface_Type", "SATA");
+    // The lists need not even fit the device.
+    let (text, said) = imported(&sata, &on("9", "0"));
+    has_ranges(&text, "25", ("50", "50"));
+    let said = words(&said);
+    let idle = said.split_once("Without effect in MQSim (w.xml").expect("it is there").1;
+    assert!(idle.contains("Channel_IDs = 9 (3 more): with SATA a flow uses all planes"), "{said}");
+    assert!(said.contains("CMT_Sharing_Mode = SHARED: with SATA all flows share one"), "{said}");
+}
+
+#[test]
+fn the_deviation_of_sizes_is_the_nearest_that_aligned_sizes_have() {
+    let text = with(&workload(), "Variance_Request_Size", "8");
+    let (text, said) =
+        imported(&small_device(), &with(&text, "Generated_Aligned_Addresses", "true"));
+    // 16, 32 and 48 sectors; without the sizes beside the mean the deviation would be 0.
+    assert!(text.contains("size_kib = 8 #") && text.contains("max_size_kib = 24 #"), "{text}");
+    let expected =
+        "deviation, which is 13.1 sectors here: sizes are 16 sectors apart, as addresses";
+    assert!(words(&said).contains(expected), "{said}");
+}
+
+/// The file without an element, wherever it stands.
+fn without(text: &str, name: &str) -> String {
+    let has = |line: &&str| !line.contains(&format!("<{name}>"));
+    text.lines().filter(has).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn keys_that_a_file_lacks_have_the_values_of_mqsims_source() {
+    let folder = Folder::new();
+    let made = |text: &str| {
+        folder.write("d.xml", text);
+        let said = folder.run(&["import", "mqsim", "d.xml"]).text();
+        (String::from_utf8(folder.read("d.toml")).unwrap(), said)
+    };
+    // What is written does not depend on whether the file says it, but for the comments.
+    let keys = |text: &str| -> Vec<String> {
+        text.lines().map(|line| line.split(" #").next().unwrap_or("").to_string()).collect()
+    };
+    for (name, value) in [
+        ("CMT_Capacity", "2097152"),
+        ("Data_Cache_Capacity", "536870912"),
+        ("Ideal_Mapping_Table", "false"),
+        ("Data_Cache_DRAM_Data_Rate", "800"),
+        ("Preemptible_GC_Enabled", "true"),
+        ("IO_Queue_Depth", "1024"),
+        ("Enabled_Preconditioning", "true"),
+        ("PCIe_Lane_Bandwidth", "0.4"),
+    ] {
+        let (said, _) = made(&with(&device(), name, value));
+        let (absent, list) = made(&without(&device(), name));
+        let sorted = |text: &str| keys(text).into_iter().collect::<BTreeSet<_>>();
+        assert_eq!(sorted(&absent), sorted(&said), "{name}");
+        let listed = format!("Not in d.xml, and so as MQSim's source has them:\n       {name} = ");
+        assert!(list.contains(&listed), "{list}");
+    }
+    // A file without any key is MQSim's device when it has no file, and runs.
+    let (text, _) = made("<Execution_Parameter_Set/>");
+    for line in [
+        "store = \"cmt\" # Ideal_Mapping_Table by default",
+        "cache_bytes = 2097152 # CMT_Capacity by default",
+        "ps_per_byte = 78 # Data_Cache_DRAM_Data_Rate by default, Data_Cache_DRAM_Data_Busrt_Size",
+        "link_ps_per_byte = 625 # PCIe_Lane_Bandwidth by default, PCIe_Lane_Count by default",
+    ] {
+        assert!(text.contains(line), "no {line} in {text}");
+    }
+}
+
 /// What a refused import says; it writes nothing.
 #[track_caller]
 fn refused(text: &str, expected: &str) {
@@ -202,6 +312,8 @@ fn wrong_files_are_refused_with_file_and_line() {
     let twice = device.replace(channels, &format!("<Seed>1</Seed>{channels}"));
     refused(&twice, "Seed: it stands on line 11 already");
     refused("<Other/>", "x.xml:1: <Other>: MQSim reads <Execution_Parameter_Set>");
+    let nested = format!("{}{}", "<Other>".repeat(30_000), "</Other>".repeat(30_000));
+    refused(&nested, "x.xml:1: Other: MQSim's elements are at most 4 deep; take it out");
     let flows = workload();
     let set = |name, value| with(&flows, name, value);
     refused(&set("Total_Requests_To_Generate", "0"), "there are no requests; set it or Stop_Time");

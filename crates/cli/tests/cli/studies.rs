@@ -557,6 +557,8 @@ fn what_studies_set_themselves_and_what_they_lack_is_refused() {
         (&["energy", "--device", "nope"], "nope: no such device preset or file"),
         (&["ros", "--requests", "0"], "0 is not in 1.."),
         (&["ros", "--replicas", "1"], "noise needs two at least"),
+        (&["zns", "--replicas", "999999999999"], "'--replicas <N>': 999999999999 is not in 0..="),
+        (&["drs", "--twins", "999999999999"], "'--twins [<N>]': 999999999999 is not in 0..=10000"),
         (&["ros", "--traces", "empty"], none),
         (&["ros", "--traces", "nope"], "nope: cannot be read"),
         (&["crossings", "--traces", "empty"], "empty: missing log121_Movie.txt"),

@@ -241,6 +241,29 @@ fn families_of_firmware_print_what_runs() {
     assert_eq!(keys(&["--set", "nand.program_suspends=0"]), [0, 8]);
 }
 
+/// What is shown of a workload has no keys of a device, and the other way round: neither is taken
+/// and forgotten.
+#[test]
+fn what_is_shown_is_not_what_the_option_is_for() {
+    let folder = Folder::new();
+    let devices = "it is for devices, and toy-write is a workload; show a device with it";
+    for (name, options, said) in [
+        ("toy-write", &["--set", "nand.read_us=5"][..], devices),
+        ("toy-write", &["--ftl", "dftl"], devices),
+        ("toy-write", &["--capacity", "1TB"], devices),
+        ("toy-write", &["--set", "nand.reed_us=5"], "did you mean nand.read_us"),
+        ("toy", &["--set", "pattern.requests=5"], "it is for workloads, and toy is a device"),
+        // The kind of workload that a run of this device has if it is given none.
+        ("drs", &["--set", "generator.requests=5"], "it is for workloads, and drs is a device"),
+        ("drs", &["--set", "phase.time_ms=5"], "it is for workloads, and drs is a device"),
+    ] {
+        let stderr = refused(&folder, &[&["show", name], options].concat());
+        assert!(stderr.contains(said), "{name} {options:?}: {stderr}");
+    }
+    let phases = ["show", "varmail-ext2", "--set", "files.threads=3"];
+    assert!(folder.run(&phases).text().contains("threads = 3"));
+}
+
 #[test]
 fn thresholds_may_be_shares_of_the_spare_space() {
     let folder = Folder::new();

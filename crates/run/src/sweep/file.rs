@@ -154,6 +154,10 @@ impl Goal {
             (None, Some(limit)) => (limit, false),
             _ => return Err("one of below and above is needed".to_string()),
         };
+        if !limit.is_finite() {
+            let name = if below { "below" } else { "above" };
+            return Err(format!("{name}: {limit} is no limit; a finite number is needed"));
+        }
         let number = |name: &str, value: &toml::Value| {
             let text = match value {
                 toml::Value::Integer(number) => number.to_string(),
@@ -355,6 +359,8 @@ mod tests {
         let goal = |rest: &str| format!("[goal]\nkey = \"a.b\"\nmetric = \"wa\"\n{rest}");
         refused(&goal("range = [1, 9]\n"), "s.toml:1: [goal]: one of below and above is needed");
         refused(&goal("range = [9, 1]\nbelow = 1\n"), "s.toml:1: [goal]: range: it must go up");
+        refused(&goal("range = [1, 9]\nbelow = nan\n"), "s.toml:1: [goal]: below: NaN is no limit");
+        refused(&goal("range = [1, 9]\nabove = -inf\n"), "s.toml:1: [goal]: above: -inf is no");
         refused(&goal("range = [0.5, 1]\nbelow = 1\n"), "s.toml:1: [goal]: resolution: a range");
     }
 
