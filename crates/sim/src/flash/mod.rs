@@ -353,8 +353,8 @@ impl Flash {
     }
 
     /// Whether the array time of a read depends on more than its pages: parts of pages take less,
-    /// pages of several planes more, some pages are sensed again, if they are not of a block with one bit a cell, and some reads
-    /// end early.
+    /// pages of several planes more, some pages are sensed again, if they are not of a block with
+    /// one bit a cell, and some reads end early.
     #[inline]
     pub(crate) const fn reads_vary(&self) -> bool {
         self.reads_vary
