@@ -143,26 +143,20 @@ def mean_parts(name: str, result: Result, op: str) -> dict[str, float]:
 
 
 class Bins:
-    """The bins of a time series."""
+    """The bins of a time series, the last of which ends with the measured time."""
 
-    def __init__(self, table: _core.Table) -> None:
+    def __init__(self, table: _core.Table, makespan_ns: int) -> None:
         self._table = table
         self.start_ns = self.column("start_ns")
         if len(self.start_ns) == 0:
             raise ValueError("the time series is empty")
         width = self.start_ns[1] - self.start_ns[0] if len(self.start_ns) > 1 else math.inf
-        last = self._last_ns()
-        width = min(width, last) if math.isinf(width) else width
+        last = max(1.0, makespan_ns - self.start_ns[-1])
         ends = np.append(self.start_ns[1:], self.start_ns[-1] + min(last, width))
         #: Lengths in nanoseconds; the last one may be shorter.
         self.span_ns: Floats = ends - self.start_ns
         #: Where bins begin, and the end of the last one.
         self.edges_ns: Floats = np.append(self.start_ns, ends[-1])
-
-    def _last_ns(self) -> float:
-        """The length of the last bin, which its energy and its power tell."""
-        energy, power = self.column("energy_pj")[-1], self.column("mean_mw")[-1]
-        return float(energy / power) if energy > 0 and power > 0 else math.inf
 
     def column(self, name: str) -> Floats:
         """A column; what is not defined is no number."""

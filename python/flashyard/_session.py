@@ -116,7 +116,7 @@ class Session:
                 whole(name, value, 0, MOST)
             whole("stream", stream, 0, 65_535)
             whole_or_none("placement", placement, 0, 65_535)
-            whole("flags", flags, 0, 7)
+            whole("flags", flags, 0, 255)
             raise
 
     def submit_all(self, table: Any = None, **columns: Any) -> tuple[int, int]:

@@ -227,6 +227,8 @@ def parts(results: Results, op: str = "read", *, ax: Optional[Axes] = None) -> D
     }
     bars = list(means.values())
     shown = [part for part in bars[0] if any(_is_large(part, bar) for bar in bars)]
+    if not any(value > 0 for bar in bars for value in bar.values()):
+        shown = [next(iter(bars[0]))]  # every latency is 0: a bar without a length
     rows = [(*_PARTS[part], [bar[part] for bar in bars]) for part in shown]
     rest = [sum(value for part, value in bar.items() if part not in shown) for bar in bars]
     if any(value > 0 for value in rest):
@@ -253,7 +255,7 @@ def parts(results: Results, op: str = "read", *, ax: Optional[Axes] = None) -> D
             left += np.array(values)
         axes.set_yticks(range(len(bars)), list(means))
         axes.set_ylim(len(bars) - 0.5, -0.5)
-        axes.set_xlim(0, 1.02 * left.max())
+        axes.set_xlim(0, 1.02 * left.max() or 1)
         axes.set_xlabel(f"mean latency of {CLASSES[op]} ({_figure.US})")
         axes.tick_params(axis="y", length=0)
         _figure.light_grid(axes, "x")
@@ -336,7 +338,7 @@ def series(
     """
     if result.series is None:
         raise ValueError("the run has no time series: run it with series_ms=")
-    bins = _plotted.Bins(result.series)
+    bins = _plotted.Bins(result.series, result.report["throughput"]["makespan_ns"])
     columns = listed("columns", columns)
     if not columns:
         raise ValueError("there is no column to plot")

@@ -203,6 +203,24 @@ def test_series_share_a_time_axis(runs: dict[str, fy.Result]) -> None:
     assert [math.isnan(value) for value in wa[:-1]] == where
 
 
+def test_the_last_bin_ends_with_the_run_whatever_it_takes() -> None:
+    # Reads of the buffer take no energy of the flash; two trims take no time at all.
+    device = fy.device("small-full", buffer__bytes="1MiB")
+    at_ns = [0, *range(10_000_000, 10_000_100)]
+    table = fy.requests(at_ns=at_ns, op=["write"] + 100 * ["read"], offset=0, nbytes=4096)
+    read = fy.run(device, table, series_ms=10)
+    makespan = read.report["throughput"]["makespan_ns"]
+    assert 10_000_000 < makespan < 11_000_000
+    bins = _plotted.Bins(read.series, makespan)
+    assert bins.edges_ns.tolist() == [0, 10_000_000, makespan]
+    trims = fy.requests(at_ns=[0, 4096], op="trim", offset=[0, 4096], nbytes=4096)
+    nothing = fy.run("small-full", trims, series_ms=10)
+    assert nothing.report["latency_ns"]["trim"]["max"] == 0
+    assert _plotted.Bins(nothing.series, 4096).edges_ns.tolist() == [0, 4096]
+    assert fy.plot.series(nothing, "throughput").axes[0].get_xlim()[1] > 0
+    assert fy.plot.parts(nothing, "trim").get_xlim() == (0, 1)
+
+
 def test_series_of_columns_by_name(runs: dict[str, fy.Result]) -> None:
     figure = fy.plot.series(runs["fifo"], ["erases", "outstanding_mean"])
     assert figure.axes[0].get_ylabel() == "erases (1/s)"
