@@ -22,7 +22,8 @@ pub(super) enum Told {
     PageTypes,
     /// Cells with reads, where operations of the device may cover several planes.
     Planes,
-    /// The same with reads of more than one size, on a device whose pages have several units.
+    /// The same with reads at random places of more than one size, on a device whose pages have
+    /// several units.
     PlanesOfSizes,
     /// Cells with reads in order, where the device has a write buffer.
     InOrder,
@@ -177,7 +178,9 @@ pub(super) fn is_told(told: Told, cells: &[Cell], device: &Plan) -> Result<bool>
             has(Class::Read) && number("geometry.planes") > 1 && words.as_deref() != Some("none")
         }
         Told::PlanesOfSizes => {
-            is_told(Told::Planes, cells, device)? && is_told(Told::Sizes, cells, device)?
+            let random: Vec<Cell> =
+                cells.iter().filter(|cell| !cell.is_read_in_order()).cloned().collect();
+            is_told(Told::Planes, cells, device)? && is_told(Told::Sizes, &random, device)?
         }
         Told::InOrder => in_order() && number("buffer.bytes") > 0,
         Told::Runs => {
