@@ -211,11 +211,13 @@ def test_the_last_bin_ends_with_the_run_whatever_it_takes() -> None:
     read = fy.run(device, table, series_ms=10)
     makespan = read.report["throughput"]["makespan_ns"]
     assert 10_000_000 < makespan < 11_000_000
+    assert read.series is not None
     bins = _plotted.Bins(read.series, makespan)
     assert bins.edges_ns.tolist() == [0, 10_000_000, makespan]
     trims = fy.requests(at_ns=[0, 4096], op="trim", offset=[0, 4096], nbytes=4096)
     nothing = fy.run("small-full", trims, series_ms=10)
     assert nothing.report["latency_ns"]["trim"]["max"] == 0
+    assert nothing.series is not None
     assert _plotted.Bins(nothing.series, 4096).edges_ns.tolist() == [0, 4096]
     assert fy.plot.series(nothing, "throughput").axes[0].get_xlim()[1] > 0
     assert fy.plot.parts(nothing, "trim").get_xlim() == (0, 1)
