@@ -143,7 +143,7 @@ def mean_parts(name: str, result: Result, op: str) -> dict[str, float]:
 
 
 class Bins:
-    """The bins of a time series, the last of which ends with the measured time."""
+    """The bins of a time series, the last of which ends with the run."""
 
     def __init__(self, table: _core.Table, makespan_ns: int) -> None:
         self._table = table
@@ -151,12 +151,23 @@ class Bins:
         if len(self.start_ns) == 0:
             raise ValueError("the time series is empty")
         width = self.start_ns[1] - self.start_ns[0] if len(self.start_ns) > 1 else math.inf
-        last = max(1.0, makespan_ns - self.start_ns[-1])
-        ends = np.append(self.start_ns[1:], self.start_ns[-1] + min(last, width))
+        last = min(self._last_ns(makespan_ns), width)
+        last = 1.0 if math.isinf(last) else last  # no time has passed
+        ends = np.append(self.start_ns[1:], self.start_ns[-1] + last)
         #: Lengths in nanoseconds; the last one may be shorter.
         self.span_ns: Floats = ends - self.start_ns
         #: Where bins begin, and the end of the last one.
         self.edges_ns: Floats = np.append(self.start_ns, ends[-1])
+
+    def _last_ns(self, makespan_ns: int) -> float:
+        """The length of the last bin, which its energy and its power tell: the device may work on
+        behind the last answer. Where it took none it ends with that answer.
+        """
+        energy, power = self.column("energy_pj")[-1], self.column("mean_mw")[-1]
+        if energy > 0 and power > 0:
+            return float(energy / power)
+        left = float(makespan_ns - self.start_ns[-1])
+        return left if left > 0 else math.inf
 
     def column(self, name: str) -> Floats:
         """A column; what is not defined is no number."""
