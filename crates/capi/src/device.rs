@@ -102,8 +102,11 @@ impl FyDevice {
 
     /// A request that is over and has not been asked for.
     fn next_over(&mut self) -> Result<Option<FyCompletion>, Failure> {
-        let over = if self.left.is_empty() { self.session()?.poll() } else { None };
-        Ok(over.map(|over| self.completion(&over)).or_else(|| self.left.pop_front()))
+        if let Some(left) = self.left.pop_front() {
+            return Ok(Some(left));
+        }
+        let over = self.session()?.poll();
+        Ok(over.map(|over| self.completion(&over)))
     }
 
     /// Until so many requests are over, or a time has come.
