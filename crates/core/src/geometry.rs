@@ -300,6 +300,15 @@ impl Geometry {
         // A division costs more than the question.
         if self.joined == 1 { (0, page) } else { (page % self.joined, page / self.joined) }
     }
+
+    /// The same of a logical unit that was never written: as if all units had been written in
+    /// order. Its page is counted through the blocks of its plane.
+    #[inline]
+    pub const fn joined_page_of_lpn(&self, lpn: Lpn) -> (u32, u32) {
+        let (stripe, unit) = (lpn.get() / self.stripe_units(), lpn.get() % self.stripe_units());
+        let page = stripe / self.all_planes() * self.stripe_pages + unit / self.units_per_page;
+        (page % self.joined, page / self.joined)
+    }
 }
 
 #[cfg(test)]
@@ -329,6 +338,19 @@ mod tests {
             let plane = shape.plane_of_stripe(lpn / 12);
             assert_eq!(shape.plane_of_lpn(Lpn::new(lpn)), plane, "{lpn}");
             assert_eq!(plane, SHAPE.plane_of_lpn(Lpn::new(lpn / 12 * 4)), "{lpn}");
+        }
+    }
+
+    /// Units that were never written lie where writing all of them in order would put them.
+    #[test]
+    fn joined_planes_of_units_that_were_never_written() {
+        let shape = Geometry { stripe_pages: 3, joined: 2, ..SHAPE };
+        let mut written = [0; 2 * 3 * 2 * 4];
+        for lpn in (0..2_000).map(Lpn::new) {
+            let units = &mut written[shape.plane_of_lpn(lpn).index()];
+            let page = *units / shape.units_per_page;
+            assert_eq!(shape.joined_page_of_lpn(lpn), (page % 2, page / 2), "{lpn:?}");
+            *units += 1;
         }
     }
 

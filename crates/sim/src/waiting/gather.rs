@@ -35,9 +35,7 @@ impl Waiting<'_> {
             return false;
         }
         if self.settings.geometry.joined > 1 && stage.op() == Op::Read {
-            if let Some(ppn) = ppn {
-                self.lend().gather_joined(own, die, ppn, last);
-            }
+            self.lend().gather_joined(leader, (die, own), ppn, last);
             return false;
         }
         true
@@ -72,25 +70,34 @@ impl Waiting<'_> {
     }
 
     /// Lets reads of other joined planes ride along: of each the first that fits of the oldest.
-    fn gather_joined(&mut self, own: PlaneId, die: DieId, ppn: Ppn, last: &mut SetId) {
-        let geometry = self.settings.geometry;
-        let (first, page) = geometry.joined_page(ppn);
-        let stage = self.sets.stage(*last);
+    fn gather_joined(
+        &mut self,
+        leader: SetId,
+        (die, own): (DieId, PlaneId),
+        ppn: Option<Ppn>,
+        last: &mut SetId,
+    ) {
+        let stage = self.sets.stage(leader);
         let any = self.settings.keys.nand.multi_plane == MultiPlane::Any;
+        let Some((first, page)) = self.joined_page(leader, ppn) else { return };
         let mut taken = 1_u64 << first;
         let mut next = self.queues.oldest(own, stage);
-        for _ in 0..LOOKS * geometry.joined {
+        for _ in 0..LOOKS * self.settings.geometry.joined {
             let Some(set) = next else { return };
             next = self.queues.newer(set);
-            let target = self.read_target(set).filter(|ppn| geometry.plane_of(*ppn) == own);
-            let place = target.map(|ppn| geometry.joined_page(ppn));
-            let Some((plane, _)) = place.filter(|(_, at)| any || *at == page) else { continue };
+            let target = self.read_target(set);
+            if target.is_some_and(|ppn| self.settings.geometry.plane_of(ppn) != own) {
+                continue;
+            }
+            let place = self.joined_page(set, target);
+            let is_beside = |at| any || (at == page && target.is_some() == ppn.is_some());
+            let Some((plane, _)) = place.filter(|(_, at)| is_beside(*at)) else { continue };
             let has_power =
                 !self.flash.limits_power() || self.flash.has_power_for_plane(die, Op::Read);
             if taken >> plane & 1 == 1 || self.ftl.is_held_back(set, self.sets) || !has_power {
                 continue;
             }
-            if self.flash.has_slc() && !self.has_cells_of(set, Some(ppn)) {
+            if self.flash.has_slc() && !self.has_cells_of(set, ppn) {
                 continue;
             }
             let Bound::Page(page) = self.bind_read(stage, set, die) else { continue };
@@ -98,6 +105,19 @@ impl Waiting<'_> {
             self.join(set, (die, own), page, last);
             // Others of its page have left the queue.
             next = self.queues.oldest(own, stage);
+        }
+    }
+
+    /// Which of the joined planes a read of a page works on, and the page there. Reads of map pages
+    /// that were never written have none.
+    fn joined_page(&self, set: SetId, ppn: Option<Ppn>) -> Option<(u32, u32)> {
+        let geometry = &self.settings.geometry;
+        match ppn {
+            Some(ppn) => Some(geometry.joined_page(ppn)),
+            None if self.sets.stage(set) == Stage::Read => {
+                Some(geometry.joined_page_of_lpn(self.sets[set].lpn()))
+            }
+            None => None,
         }
     }
 

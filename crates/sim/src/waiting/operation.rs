@@ -113,18 +113,21 @@ impl Waiting<'_> {
     /// Whether the flash holds every unit that an operation of host reads needs of the page of
     /// `head`.
     fn is_held(&self, leader: SetId, stage: Stage, head: SetId) -> bool {
+        if stage != Stage::Read {
+            return false;
+        }
         let units_per_page = self.settings.geometry.units_per_page;
-        let page = |set: SetId| self.sets[set].ppn().map(|ppn| ppn.get() / units_per_page);
+        let page = |set: SetId| {
+            let state = &self.sets[set];
+            let place = state.ppn().map_or(state.lpn().get(), Ppn::get);
+            (state.ppn().is_some(), place / units_per_page)
+        };
         let holds = |set: SetId| {
             let read = self.sets[set].origin();
             read.is_some_and(|read| self.flash.holds(read.order, read.page))
         };
         let of_head = page(head);
-        let mut sets = self.sets.riders(Some(leader));
-        stage == Stage::Read
-            && holds(head)
-            && sets
-                .all(|set| set == head || of_head.is_none() || page(set) != of_head || holds(set))
+        self.sets.riders(Some(leader)).all(|set| page(set) != of_head || holds(set))
     }
 
     /// Shows the checker, if there is one, every page of an operation.

@@ -177,6 +177,30 @@ fn pages_of_several_planes_take_a_time_of_their_own() {
     assert_eq!(second("120", &[0, 4], &held), C + 5_000 + 2 * UNIT);
 }
 
+/// Planes that programs join are read together, also where nothing was written.
+#[test]
+fn joined_planes_are_read_together() {
+    let joined = ["geometry.planes=2", "ftl.frontier=die", "nand.multi_plane_read_us=120"];
+    for (initial, multi_plane) in [("full", "any"), ("fresh", "any"), ("fresh", "same_page")] {
+        let state = [format!("state.initial={initial}"), format!("nand.multi_plane={multi_plane}")];
+        let keys = [&joined[..], &[&state[0], &state[1]]].concat();
+        let last = |lpns: &[u64]| {
+            let mut requests = vec![read(0, 40)];
+            requests.extend(lpns.iter().map(|lpn| read(10, *lpn)));
+            let done = run(&keys, &requests);
+            let last = done.iter().map(|done| done.completion.as_ns()).max().unwrap();
+            last - (C + PART + UNIT)
+        };
+        assert_eq!(last(&[0, 4]), C + 120_000 + 2 * UNIT, "{state:?}");
+        assert_eq!(last(&[0, 4, 5]), C + 120_000 + 3 * UNIT, "{state:?}");
+        // Pages of one plane, and of rows that are not the same.
+        assert_eq!(last(&[0, 8]), 2 * (C + PART + UNIT), "{state:?}");
+        let both = C + 120_000 + 2 * UNIT;
+        let apart = 2 * (C + PART + UNIT);
+        assert_eq!(last(&[0, 12]), if multi_plane == "any" { both } else { apart }, "{state:?}");
+    }
+}
+
 /// A part of a page of another type takes less in proportion: 45 / 100 of 150 us.
 #[test]
 fn a_part_of_a_page_of_another_type_is_shorter_in_proportion() {

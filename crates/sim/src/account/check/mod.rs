@@ -339,7 +339,8 @@ impl Checker {
             let die = self.geometry.die_of_plane(plane);
             assert_eq!(self.geometry.die_of_plane(home), die, "{ppn:?} is not on this die");
         }
-        self.times.touched((self.geometry.die_of_plane(plane), plane), (op, slc), ppn);
+        let (die, lpn) = (self.geometry.die_of_plane(plane), read.map(|(lpn, _)| lpn));
+        self.times.touched((die, plane), (op, slc), ppn, lpn);
         match op {
             Op::Program => self.program(ppn.expect("a program has a unit")),
             Op::Erase => {

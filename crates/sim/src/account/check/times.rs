@@ -5,7 +5,7 @@ use super::Checker;
 use crate::config::{NandKeys, Precision, RetryKeys, Settings, SlcKeys};
 use flashyard_core::command::Op;
 use flashyard_core::geometry::Geometry;
-use flashyard_core::units::{DieId, PlaneId, Ppn, Span, Time};
+use flashyard_core::units::{DieId, Lpn, PlaneId, Ppn, Span, Time};
 
 /// An operation in the array of a die.
 #[derive(Clone, Copy, Debug)]
@@ -126,10 +126,14 @@ impl TimeAccount {
 
     /// A read senses a page of this plane; from the second plane on each of its pages takes the
     /// time of pages of several planes, unless what is needed of them is held.
-    fn sensed(&mut self, die: DieId, plane: PlaneId, ppn: Option<Ppn>) {
+    fn sensed(&mut self, die: DieId, plane: PlaneId, ppn: Option<Ppn>, lpn: Option<Lpn>) {
         let (typical, longest) = self.typical(Op::Read, ppn);
-        let home = |ppn| (self.geometry.plane_of(ppn), self.geometry.joined_page(ppn).0);
-        let plane = ppn.map_or((plane, 0), home);
+        let geometry = &self.geometry;
+        let plane = match (ppn, lpn) {
+            (Some(ppn), _) => (geometry.plane_of(ppn), geometry.joined_page(ppn).0),
+            (None, Some(lpn)) => (plane, geometry.joined_page_of_lpn(lpn).0),
+            (None, None) => (plane, 0),
+        };
         let work = &mut self.dies[die.index()].array;
         work.beside = work.beside.max(self.keys.beside_of(typical));
         work.several |= *work.plane.get_or_insert(plane) != plane;
@@ -175,18 +179,20 @@ impl TimeAccount {
         state.array = Work::begun(now);
     }
 
-    /// The operation in the array works on this page or block, among others.
+    /// The operation in the array works on this page or block, among others, of which a host read
+    /// wants a unit.
     pub(super) fn touched(
         &mut self,
         (die, plane): (DieId, PlaneId),
         (op, slc): (Op, bool),
         ppn: Option<Ppn>,
+        lpn: Option<Lpn>,
     ) {
         let (least, most) = if slc { self.slc_bounds(op) } else { self.bounds(op, ppn) };
         let work = &mut self.dies[die.index()].array;
         (work.least, work.most) = (work.least.max(least), work.most.max(most));
         if op == Op::Read && !slc {
-            self.sensed(die, plane, ppn);
+            self.sensed(die, plane, ppn, lpn);
         }
     }
 
