@@ -63,22 +63,35 @@ impl fmt::Display for RestoreError {
 impl std::error::Error for RestoreError {}
 
 /// A checksum in which a change of any one word shows: each step is one to one in the sum so far
-/// and in the word.
+/// and in the word. Words go to four sums in turn, since a step waits for the one before.
 #[derive(Clone, Copy, Debug)]
-struct Sum(u64);
+struct Sum([u64; 4]);
 
 impl Sum {
-    const START: Self = Self(0xCBF2_9CE4_8422_2325);
+    const START: Self = Self([0xCBF2_9CE4_8422_2325; 4]);
 
-    #[inline]
+    fn step(sum: u64, word: u64) -> u64 {
+        let mixed = (sum.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        mixed ^ (mixed >> 29)
+    }
+
+    /// Adds what a buffer held; only the last one may be less than full.
     fn add(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            let mixed = (self.0.rotate_left(23) ^ u64::from_le_bytes(word))
-                .wrapping_mul(0x9E37_79B9_7F4A_7C15);
-            self.0 = mixed ^ (mixed >> 29);
+        let mut rows = bytes.chunks_exact(32);
+        for row in &mut rows {
+            for (sum, word) in self.0.iter_mut().zip(row.chunks_exact(8)) {
+                *sum = Self::step(*sum, u64::from_le_bytes(word.try_into().expect("8 bytes")));
+            }
         }
+        for (sum, rest) in self.0.iter_mut().zip(rows.remainder().chunks(8)) {
+            let mut word = [0; 8];
+            word[..rest.len()].copy_from_slice(rest);
+            *sum = Self::step(*sum, u64::from_le_bytes(word));
+        }
+    }
+
+    fn value(self) -> u64 {
+        self.0.into_iter().reduce(Self::step).expect("four sums")
     }
 }
 
@@ -96,12 +109,14 @@ impl<'a> Writer<'a> {
 
     #[inline]
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
-        self.sum.add(bytes);
-        if self.buffer.len() + bytes.len() > BUFFER {
+        let (fits, rest) = bytes.split_at(bytes.len().min(BUFFER - self.buffer.len()));
+        self.buffer.extend_from_slice(fits);
+        if self.buffer.len() == BUFFER {
+            self.sum.add(&self.buffer);
             (self.sink)(&self.buffer);
             self.buffer.clear();
+            self.bytes(rest);
         }
-        self.buffer.extend_from_slice(bytes);
     }
 
     pub(crate) fn text(&mut self, text: &str) {
@@ -111,8 +126,8 @@ impl<'a> Writer<'a> {
 
     /// Ends with the checksum.
     pub(crate) fn finish(mut self) {
-        let sum = self.sum.0;
-        self.bytes(&sum.to_le_bytes());
+        self.sum.add(&self.buffer);
+        self.buffer.extend_from_slice(&self.sum.value().to_le_bytes());
         (self.sink)(&self.buffer);
     }
 }
@@ -136,8 +151,7 @@ impl<'a> Reader<'a> {
         let mut done = 0;
         while done < bytes.len() {
             if self.at == self.filled {
-                self.at = 0;
-                self.filled = (self.source)(&mut self.buffer).min(BUFFER);
+                self.fill();
                 if self.filled == 0 {
                     return Err(RestoreError::Truncated);
                 }
@@ -147,8 +161,19 @@ impl<'a> Reader<'a> {
             self.at += count;
             done += count;
         }
-        self.sum.add(bytes);
         Ok(())
+    }
+
+    /// The next full buffer, or what is left.
+    fn fill(&mut self) {
+        self.sum.add(&self.buffer[..self.filled]);
+        (self.at, self.filled) = (0, 0);
+        while self.filled < BUFFER {
+            match (self.source)(&mut self.buffer[self.filled..]) {
+                0 => return,
+                more => self.filled = (self.filled + more).min(BUFFER),
+            }
+        }
     }
 
     /// So many bytes, which mostly lie in the buffer: a device consists of millions of numbers.
@@ -158,7 +183,6 @@ impl<'a> Reader<'a> {
         if let Some(found) = self.buffer[self.at..self.filled].first_chunk() {
             bytes = *found;
             self.at += N;
-            self.sum.add(&bytes);
         } else {
             self.bytes(&mut bytes)?;
         }
@@ -182,7 +206,8 @@ impl<'a> Reader<'a> {
 
     /// Checks the checksum, and that nothing follows.
     pub(crate) fn finish(mut self) -> Result<(), RestoreError> {
-        let sum = self.sum.0;
+        self.sum.add(&self.buffer[..self.at]);
+        let sum = self.sum.value();
         if self.array()? != sum.to_le_bytes() {
             return Err(RestoreError::Corrupt);
         }
@@ -498,6 +523,13 @@ mod tests {
         (long[1_500], long[4_999]) = (7, u32::MAX);
         let value = [Some(3u64), None];
         for step in [1, 7, BUFFER] {
+            // More than a buffer, and a buffer to the byte.
+            for count in [50_000, (BUFFER - 8 - 16) / 4] {
+                let many: Vec<u32> = (1..=count as u32).collect();
+                let mut again = vec![0; count];
+                assert_eq!(from_pieces(&mut again, &to_bytes(&many), step), Ok(()));
+                assert_eq!(again, many);
+            }
             let mut again = vec![1u32; 5_000];
             assert_eq!(from_pieces(&mut again, &to_bytes(&long), step), Ok(()));
             assert_eq!(again, long);

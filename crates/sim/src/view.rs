@@ -278,7 +278,7 @@ impl HostView for View<'_> {
     }
 
     fn free_lines(&self) -> u32 {
-        self.buffer.map_or(0, |buffer| buffer.lines().free_lines())
+        self.buffer.map_or(0, |buffer| buffer.lines().free_in_order())
     }
 
     fn flushes(&self) -> u32 {

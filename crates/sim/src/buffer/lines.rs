@@ -25,6 +25,8 @@ pub struct Lines {
     pub(super) banks: u32,
     /// Whether a line is free once its contents are on flash.
     pub(super) frees: bool,
+    /// Whether a clean line gives way no sooner than a dirty one that goes before it.
+    pub(super) in_order: bool,
     pub(super) slab: Vec<Line>,
     /// Lines of the slab that hold nothing, the one that got free first at the front.
     pub(super) free: List,
@@ -84,6 +86,7 @@ impl Lines {
             replacement: Replacement::Lru,
             banks: 1,
             frees: false,
+            in_order: false,
             slab: Vec::with_capacity(units as usize),
             free: List::EMPTY,
             buckets: vec![None; units.next_power_of_two() as usize],
@@ -104,10 +107,17 @@ impl Lines {
     }
 
     /// The same with this rule of which lines go first, in so many banks; `frees` is whether a line
-    /// is free once its contents are on flash.
+    /// is free once its contents are on flash, `in_order` whether a clean line gives way no sooner
+    /// than a dirty one that goes before it.
     #[must_use]
-    pub fn ruled(mut self, replacement: Replacement, banks: u32, frees: bool) -> Self {
-        (self.replacement, self.banks, self.frees) = (replacement, banks, frees);
+    pub fn ruled(
+        mut self,
+        replacement: Replacement,
+        banks: u32,
+        (frees, in_order): (bool, bool),
+    ) -> Self {
+        (self.replacement, self.banks) = (replacement, banks);
+        (self.frees, self.in_order) = (frees, in_order);
         self
     }
 
@@ -169,9 +179,16 @@ impl Lines {
         if self.free.count > 0 || self.slab.len() < self.units as usize {
             return true;
         }
-        let since = |line: LineId| self.slab[line.index()].since;
-        let dirty = self.first_by_order(self.dirty).map_or(u64::MAX, since);
-        self.first_by_order(self.clean).is_some_and(|clean| since(clean) < dirty)
+        let [clean, dirty] = [self.clean, self.dirty].map(|list| self.first_by_order(list));
+        clean.is_some_and(|clean| {
+            dirty.is_none_or(|dirty| self.turn_of(clean) < self.turn_of(dirty))
+        })
+    }
+
+    /// Lines with less give way sooner, in whichever list they are.
+    fn turn_of(&self, line: LineId) -> (bool, u64) {
+        let line = &self.slab[line.index()];
+        (self.replacement == Replacement::Clock && line.used, line.since)
     }
 
     /// Lines that hold nothing, or nothing that flash lacks.
@@ -180,9 +197,24 @@ impl Lines {
         untouched + self.free.count + self.clean.count
     }
 
+    /// Those of them that new units can take before a flush.
+    pub fn free_in_order(&self) -> u32 {
+        if !self.in_order {
+            return self.free_lines();
+        }
+        let dirty = self.first_by_order(self.dirty).map(|dirty| self.turn_of(dirty));
+        let before = |line: &LineId| dirty.is_none_or(|dirty| self.turn_of(*line) < dirty);
+        let first = self.numbers_from(self.clean.first).filter(before);
+        self.free_lines() - self.clean.count + u32::try_from(first.count()).expect("lines")
+    }
+
     /// The bank of the line that the next new unit takes: one that never held any, or else the one
-    /// that got free first.
+    /// that got free first, or else a clean one. Where programs free their lines, a clean one gives
+    /// way no sooner than a dirty one that goes before it.
     pub fn room(&self) -> Option<u32> {
+        if self.in_order && !self.first_is_not_dirty() {
+            return None;
+        }
         if self.slab.len() < self.units as usize {
             return Some(self.bank_of_number(self.slab.len()));
         }

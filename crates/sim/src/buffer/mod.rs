@@ -25,7 +25,7 @@ mod writes;
 
 use crate::config::{
     AfterFlush, Allocation, BufferKeys, DataOrder, Eviction, MapStore, PartialWrite, PortKind,
-    Recency, Replacement, Settings,
+    ReadAllocate, Recency, Replacement, Settings,
 };
 use crate::handle::{LineId, SetId};
 use crate::sets::{Sets, Wait};
@@ -129,7 +129,9 @@ impl Buffer {
         let frees = keys.after_flush == AfterFlush::Free;
         let unit_ns = (u64::from(geometry.unit_bytes()) * keys.ps_per_byte).div_ceil(1_000);
         let lines = Lines::new(units, groups, ready, limit);
-        let mut lines = lines.ruled(keys.replacement, banks, frees);
+        // Clean lines that no read has left are used as the study of ROS does: in their order.
+        let in_order = by_pages && frees && keys.read_allocate == ReadAllocate::Never;
+        let mut lines = lines.ruled(keys.replacement, banks, (frees, in_order));
         lines.notes_changes = by_pages;
         Some(Box::new(Self {
             keys,

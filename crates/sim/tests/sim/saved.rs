@@ -171,7 +171,7 @@ fn damaged_files_are_refused() {
     assert_eq!(error(b"FLASH"), RestoreError::Truncated);
     let mut other = bytes.clone();
     other[8] = 99;
-    assert_eq!(error(&other), RestoreError::Version { found: 99, known: 20 });
+    assert_eq!(error(&other), RestoreError::Version { found: 99, known: 21 });
     assert_eq!(error(&[bytes.as_slice(), &[0]].concat()), RestoreError::Corrupt);
     let mut random = Random(3);
     for _ in 0..400 {

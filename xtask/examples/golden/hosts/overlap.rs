@@ -38,6 +38,8 @@ impl Example {
         }
         let settings = vec![
             format!("geometry.channels={channels}"),
+            // A flush takes whichever channel is free.
+            "ftl.allocation=dynamic".to_string(),
             format!("buffer.bytes={}", number(example, "cache_lines")? * 4096),
             format!("buffer.write_ns={}", number(units, "PRAM_write")?),
             format!("buffer.read_ns={}", number(units, "PRAM_read")?),

@@ -13,7 +13,7 @@ pub struct Case {
 
 /// One of many cases: few lines and banks, bursts of requests of several pages that share pages
 /// with one another and with the first lines, queues of up to 8. Line k is in bank k modulo banks.
-/// Lines are dirty or empty, and the empty ones come first.
+/// The empty lines come first. In a quarter of the cases some of the others are clean.
 pub fn random_case(seed: u64) -> Case {
     let mut random = Random(seed);
     let line_count = 1 + random.below(8);
@@ -27,7 +27,7 @@ pub fn random_case(seed: u64) -> Case {
         let page = (number >= empty).then(|| (number + offset) % footprint);
         Line { bank: bank(number), page, dirty: page.is_some() }
     };
-    let lines = (0..line_count).map(line).collect();
+    let mut lines: Vec<Line> = (0..line_count).map(line).collect();
     let mut params = random_params(&mut random);
     if seed.is_multiple_of(3) && params.policy != Policy::Is {
         // These draws have a generator of their own, so the draws of other cases do not move.
@@ -41,6 +41,10 @@ pub fn random_case(seed: u64) -> Case {
     let requests = random_requests(&mut random, footprint, &params);
     if seed % 4 == 1 {
         params.allocate = if seed % 8 == 1 { Allocate::Clean } else { Allocate::Displace };
+    }
+    if seed % 4 == 2 {
+        let mut other = Random(seed << 32);
+        lines.iter_mut().for_each(|line| line.dirty &= other.below(3) > 0);
     }
     Case { params, banks: bank(banks - 1) + 1, lines, requests }
 }

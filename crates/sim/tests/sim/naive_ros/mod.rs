@@ -19,8 +19,9 @@
 //!   `overlap_reads` beside a put too; the base order starts nothing beside it.
 //! * While a flush is under way, from its get to the end of its program, the base order starts
 //!   nothing, or with `overlap_programs` goes on.
-//! * A new page takes the line that has been empty for longest; none empty, the least recent clean
-//!   one. A put waits where a get uses the bank of that line.
+//! * A new page takes the line that has been empty for longest; none empty, the least recent one if
+//!   that is clean. Where reads leave clean lines, it takes the least recent clean one. A put waits
+//!   where a get uses the bank of that line.
 //! * What a read miss finds is kept as `allocate` says: not at all; in the line that a new page
 //!   takes; or, if no line is empty and a dirty line is less recent than every clean one, once the
 //!   least recent dirty line that no port uses has been flushed for it. Nobody waits for that. The
@@ -303,7 +304,7 @@ impl Machine<'_> {
                 can && self.start_access(What::FlashRead, request, page, None)
             }
             (true, Some(line)) => self.can_put(line) && self.start_put(request, page, line),
-            (true, None) => match self.room() {
+            (true, None) => match self.room_for_write() {
                 Some(line) => self.can_put(line) && self.start_put(request, page, line),
                 None => self.flush_for_oldest(),
             },
@@ -337,8 +338,7 @@ impl Machine<'_> {
         if !self.get_would_hide() || !self.channel_free() {
             return false;
         }
-        let holds_nothing_dirty = |cell: &&Cell| !cell.line.dirty;
-        let room = self.cells.iter().filter(holds_nothing_dirty).count() + self.flushes();
+        let room = self.free_in_order() + self.flushes();
         let wanted = match self.params.watermark {
             0 => self.lines_needed(),
             lines => lines,
@@ -355,7 +355,7 @@ impl Machine<'_> {
             if !self.requests[request].write || self.must_follow(request, page) {
                 continue;
             }
-            let Some(line) = self.line_of(page).or_else(|| self.room()) else { continue };
+            let Some(line) = self.line_of(page).or_else(|| self.room_for_write()) else { continue };
             if self.can_put(line) {
                 return self.start_put(request, page, line);
             }

@@ -49,7 +49,33 @@ impl Machine<'_> {
         pages.len()
     }
 
-    /// The line that a new page takes.
+    /// The line that a new page of a write takes. Where no read leaves clean lines, there is none
+    /// if the least recent line is dirty.
+    pub(super) fn room_for_write(&self) -> Option<usize> {
+        if self.params.allocate != Allocate::Never {
+            return self.room();
+        }
+        let empty = |&line: &usize| self.cells[line].line.page.is_none();
+        let lines = self.by_age();
+        let least_recent = lines.iter().copied().find(|&line| !self.cells[line].flushing);
+        let clean = least_recent.filter(|&line| !self.cells[line].line.dirty);
+        lines.iter().copied().find(empty).or(clean)
+    }
+
+    /// Empty lines and clean ones; where no read leaves clean lines, those alone that are less
+    /// recent than every dirty one.
+    pub(super) fn free_in_order(&self) -> usize {
+        let dirty = self.cells.iter().filter(|cell| cell.line.dirty && !cell.flushing);
+        let first = dirty.map(|cell| cell.since).min();
+        let any = self.params.allocate != Allocate::Never;
+        let free = |cell: &&Cell| {
+            let before = any || first.is_none_or(|first| cell.since < first);
+            cell.line.page.is_none() || (!cell.line.dirty && before)
+        };
+        self.cells.iter().filter(free).count()
+    }
+
+    /// An empty line, or the least recent clean one.
     pub(super) fn room(&self) -> Option<usize> {
         let empty = |&line: &usize| self.cells[line].line.page.is_none();
         let clean = |&line: &usize| !self.cells[line].line.dirty;
