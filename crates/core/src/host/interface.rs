@@ -100,7 +100,7 @@ pub trait HostView {
     fn line_of(&self, lpn: Lpn) -> Option<LineView>;
     /// The bank of the line that the next new unit takes; none where every line is needed.
     fn room(&self) -> Option<u32>;
-    /// Lines that new units can take before a flush: they hold nothing, or nothing that flash lacks.
+    /// Lines that new units can take before a flush: they hold nothing that flash lacks.
     fn free_lines(&self) -> u32;
     /// Lines that the end of a program frees: being flushed, and not written again meanwhile.
     fn flushes(&self) -> u32;

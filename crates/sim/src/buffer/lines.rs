@@ -209,8 +209,7 @@ impl Lines {
     }
 
     /// The bank of the line that the next new unit takes: one that never held any, or else the one
-    /// that got free first, or else a clean one. Where programs free their lines, a clean one gives
-    /// way no sooner than a dirty one that goes before it.
+    /// that got free first, or else the clean one that goes first, if it may give way.
     pub fn room(&self) -> Option<u32> {
         if self.in_order && !self.first_is_not_dirty() {
             return None;
