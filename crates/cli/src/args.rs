@@ -453,7 +453,8 @@ fn study(text: &str) -> Result<String, String> {
     if is_known || flashyard_run::error::is_toml(text) {
         return Ok(text.to_string());
     }
-    let names: Vec<&str> = STUDIES.iter().map(|(name, _)| *name).collect();
+    let names = STUDIES.iter().map(|(name, _)| *name).chain([ALL]);
+    let names: Vec<&str> = names.collect();
     let known = nearest(text, names.iter().copied());
     Err(format!("no such study{known}: {}, or an experiment file (.toml)", names.join(", ")))
 }
@@ -506,7 +507,8 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(..=MOST_AGAIN))]
     pub(crate) replicas: Option<u16>,
     /// Fits a workload file to each workload of the first grid, and shows how N twins of it
-    /// (generated with seeds 1 to N; default: 3) rank the subjects.
+    /// (generated with seeds 1 to N; default: 3) rank the subjects. Only for requests that come at
+    /// times of their own: framework, drives, fdp, zns and power have none.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "3",
         value_parser = clap::value_parser!(u16).range(..=MOST_AGAIN))]
     pub(crate) twins: Option<u16>,

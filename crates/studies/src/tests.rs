@@ -14,6 +14,7 @@ use crate::statements::{self, Verdict};
 use crate::study::Study;
 use crate::tables;
 use crate::tokens::Printed;
+use crate::twins;
 use flashyard_sim::own::OwnParts;
 use serde_json::json;
 use std::path::PathBuf;
@@ -419,6 +420,17 @@ fn cells_are_in_the_unit_of_their_column() {
     assert_eq!(object["rows"][0]["values"], values);
     let texts = [0, 1, 2, 3].map(|column| filled[0].cell(0, column));
     assert_eq!(texts, ["14.3", "0.014", "0", "1433398 %"]);
+}
+
+/// The help of `--twins` names the studies whose requests have no times of their own.
+#[test]
+fn twins_stand_in_for_requests_with_times_of_their_own() {
+    for (name, text) in STUDIES {
+        let study = Study::new(name, text, &asked(None), &OwnParts::default()).expect("a study");
+        let refused = twins::refuse(&study, &study.names.grids[0].workloads).is_err();
+        let named = ["framework", "drives", "fdp", "zns", "power"].contains(name);
+        assert_eq!(refused, named, "{name}");
+    }
 }
 
 #[test]

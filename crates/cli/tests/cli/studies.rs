@@ -587,6 +587,8 @@ fn what_studies_set_themselves_and_what_they_lack_is_refused() {
         (&["ros", "--short", "--requests", "9"], "cannot be used with"),
         (&["all", "--json"], "all studies have no --json"),
         (&["rso"], "no such study; did you mean ros?"),
+        (&["nosuch"], "power, all, or an experiment file (.toml)"),
+        (&["zns", "--twins"], "the device decides when those of finish one block come"),
         (&["none.toml"], "none.toml: cannot be read"),
     ] {
         let ran = folder.run(&[&["reproduce"][..], args].concat());
