@@ -453,7 +453,8 @@ fn study(text: &str) -> Result<String, String> {
     if is_known || flashyard_run::error::is_toml(text) {
         return Ok(text.to_string());
     }
-    let names: Vec<&str> = STUDIES.iter().map(|(name, _)| *name).collect();
+    let names = STUDIES.iter().map(|(name, _)| *name).chain([ALL]);
+    let names: Vec<&str> = names.collect();
     let known = nearest(text, names.iter().copied());
     Err(format!("no such study{known}: {}, or an experiment file (.toml)", names.join(", ")))
 }
@@ -506,7 +507,8 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(..=MOST_AGAIN))]
     pub(crate) replicas: Option<u16>,
     /// Fits a workload file to each workload of the first grid, and shows how N twins of it
-    /// (generated with seeds 1 to N; default: 3) rank the subjects.
+    /// (generated with seeds 1 to N; default: 3) rank the subjects. Only for requests that come at
+    /// times of their own: framework, drives, fdp, zns and power have none.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "3",
         value_parser = clap::value_parser!(u16).range(..=MOST_AGAIN))]
     pub(crate) twins: Option<u16>,
@@ -526,10 +528,11 @@ pub(crate) enum TraceCommand {
     /// Prints statistics of a trace: sizes, mix, rate over time, burstiness, footprint,
     /// sequentiality, re-use, working set, overlap.
     Info(TraceInfoArgs),
-    /// Writes any workload as a trace: converts, merges or generates traces.
+    /// Writes workloads as a trace: converts, merges or generates traces.
     ///
     /// Several workloads are merged by time. Each becomes a stream, numbered in the order of the
-    /// names. The command reports what the format cannot hold.
+    /// names. The command reports what the format cannot hold. A file may have several streams if
+    /// the pacing of each is open, and one phase.
     #[command(visible_alias = "generate")]
     Convert(TraceConvertArgs),
     /// Writes a workload file that has the statistics of a trace, but not its addresses or times,
@@ -564,18 +567,19 @@ pub(crate) struct TraceConvertArgs {
     // One list: options may stand anywhere between the names.
     #[arg(required = true, value_name = "WORKLOAD... OUT")]
     pub(crate) names: Vec<String>,
-    /// The format (flashyard list formats) or a descriptor of columns; default: the format that the
-    /// name of OUT ends in, .fyt for flashyard.
+    /// The format or a descriptor of columns (docs/TRACES.md lists what can be written); default:
+    /// the format that the name of OUT ends in, .fyt for flashyard.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: Option<String>,
     /// Sets a key of `[trace]`, `[generator]`, `[pattern]`, `[mix]`, `[profile]`, `[files]` or
-    /// `[raw]` for every workload; repeatable.
+    /// `[raw]`, or the pacing of a stream, for every workload; repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Seed of generated workloads; default: 1.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// The preset or device file whose capacity limits generated addresses and trace.fold.
+    /// The preset or device file whose capacity limits generated addresses and trace.fold, and
+    /// whose places raw operations name.
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<String>,
     /// Leaves out what the format cannot hold, and reports how much that is.

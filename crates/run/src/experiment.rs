@@ -17,6 +17,7 @@ use flashyard_sim::stream::{Pacing, StreamKeys};
 use flashyard_workload::files::{BuiltInFiles, Files, FilesKeys};
 use flashyard_workload::generator::{BuiltIn, Generator, GeneratorKeys};
 use flashyard_workload::input::Input;
+use flashyard_workload::merge::Merge;
 use flashyard_workload::mix::{BuiltInMix, Mix, MixKeys};
 use flashyard_workload::pattern::{Arrival, BuiltInPattern, Pattern, PatternKeys, ZoneGrid};
 use flashyard_workload::profile::{Profile, ProfileKeys, Twin};
@@ -700,6 +701,8 @@ impl Sections for Experiment {
 pub enum Source {
     /// A trace.
     Trace(Box<Trace>),
+    /// Several streams by time.
+    Merged(Box<Merge<Self>>),
     /// Any other one.
     Other(Box<dyn RequestSource>),
 }
@@ -712,6 +715,7 @@ impl Source {
     fn inner(&self) -> &dyn RequestSource {
         match self {
             Self::Trace(trace) => &**trace,
+            Self::Merged(merge) => &**merge,
             Self::Other(source) => &**source,
         }
     }
@@ -721,6 +725,7 @@ impl RequestSource for Source {
     fn next_request(&mut self) -> Result<Option<Request>, WorkloadError> {
         match self {
             Self::Trace(trace) => trace.next_request(),
+            Self::Merged(merge) => merge.next_request(),
             Self::Other(source) => source.next_request(),
         }
     }

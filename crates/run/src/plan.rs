@@ -1,7 +1,7 @@
 //! From names and settings to a device and a workload, ready to run.
 
 use crate::device::{self, Description, capacity, layer, names, shares};
-use crate::error::{all_wrong, is_toml, read_text, wrong};
+use crate::error::{all_wrong, is_toml, read_text, workload_error, wrong};
 use crate::experiment::{Experiment, Origin, Source, StreamPlan};
 use crate::image::Image;
 use crate::memory::Need;
@@ -15,6 +15,8 @@ use flashyard_core::units::Span;
 use flashyard_sim::config::{DeviceKeys, Problem, Section, Sections, Settings, apply_setting};
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::parts::log::SchemeName;
+use flashyard_sim::stream::Pacing;
+use flashyard_workload::merge::Merge;
 use flashyard_workload::random::stream_seed;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -507,12 +509,42 @@ impl Plan {
         stream_seed(self.seed, number as u64)
     }
 
-    /// Opens a workload of one stream for a device of this capacity.
+    /// Opens a workload for a device of this capacity: its stream, or those of its phase by time.
     pub fn open(&self, capacity_sectors: Option<u64>) -> Result<Source> {
-        let stream = self.experiment().main_stream();
-        let stream = stream.ok_or_else(|| {
-            wrong(&format!("{}: it has several streams; name one of them", self.workload_name()))
-        })?;
+        if let Some(stream) = self.experiment().main_stream() {
+            return self.open_stream(stream, 0, capacity_sectors);
+        }
+        let name = self.workload_name();
+        let [phase] = &self.experiment().phases[..] else {
+            return Err(wrong(&format!(
+                "{name}: it has several phases, and the device decides when each begins; give each \
+                 a file of its own"
+            )));
+        };
+        if let Some(stream) = phase.streams.iter().find(|one| one.keys.pacing != Pacing::Open) {
+            return Err(wrong(&format!(
+                "{name}: of several streams each needs requests at times of its own; the pacing of \
+                 {} is {}, not open",
+                stream.name,
+                stream.keys.pacing.word()
+            )));
+        }
+        let streams = phase.streams.iter().enumerate();
+        let opened = streams.map(|(number, stream)| {
+            Ok((stream.name.clone(), self.open_stream(stream, number, capacity_sectors)?))
+        });
+        let merge = Merge::new(opened.collect::<Result<_>>()?);
+        Ok(Source::Merged(Box::new(merge.map_err(|error| workload_error(&error))?)))
+    }
+
+    /// Opens the stream of this number.
+    fn open_stream(
+        &self,
+        stream: &StreamPlan,
+        number: usize,
+        capacity_sectors: Option<u64>,
+    ) -> Result<Source> {
+        let seed = self.stream_seed(number);
         if stream.is_endless() {
             return Err(wrong("pattern.requests: 0 has no end; set a number"));
         }
@@ -520,9 +552,9 @@ impl Plan {
             if path.is_none() && stream.raw.requests == 0 {
                 return Err(wrong("raw.requests: 0 has no end; set a number"));
             }
-            return stream.open(self.seed, capacity_sectors, Some(&self.settings()?));
+            return stream.open(seed, capacity_sectors, Some(&self.settings()?));
         }
-        stream.open(self.seed, capacity_sectors, None)
+        stream.open(seed, capacity_sectors, None)
     }
 }
 

@@ -363,6 +363,37 @@ pub enum Form {
     Microjoules,
 }
 
+impl Form {
+    /// Returns the unit in which a time or an energy is shown, and the nanoseconds or picojoules of
+    /// one; none for plain numbers, shares and changes.
+    const fn shown_in(self) -> Option<(&'static str, f64)> {
+        match self {
+            Self::Us | Self::Us1 => Some(("us", 1e3)),
+            Self::Ms => Some(("ms", 1e6)),
+            Self::Joules => Some(("J", 1e12)),
+            Self::Millijoules => Some(("mJ", 1e9)),
+            Self::Microjoules => Some(("uJ", 1e6)),
+            Self::Ratio
+            | Self::Two
+            | Self::One
+            | Self::Count
+            | Self::Percent
+            | Self::Percent1
+            | Self::Change => None,
+        }
+    }
+
+    /// Returns the unit of the cells of a table, where they are times or energies.
+    pub fn unit(self) -> Option<&'static str> {
+        self.shown_in().map(|(unit, _)| unit)
+    }
+
+    /// Returns how many nanoseconds or picojoules one of a cell is; 1 for other cells.
+    pub fn scale(self) -> f64 {
+        self.shown_in().map_or(1.0, |(_, scale)| scale)
+    }
+}
+
 /// A worked example: a few requests on a device whose map cache or buffer holds known lines.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -2,16 +2,22 @@
 
 use crate::schema::Form;
 
-/// A value in its form; `-` where it is not defined.
-pub(crate) fn value(value: f64, form: Form) -> String {
+/// A figure in its form; `-` where it is not defined.
+pub(crate) fn value(figure: f64, form: Form) -> String {
+    in_unit(figure / form.scale(), form)
+}
+
+/// A value in the unit of its form, as text; `-` where it is not defined.
+pub(crate) fn in_unit(value: f64, form: Form) -> String {
     if !value.is_finite() {
         return "-".to_string();
     }
     match form {
-        Form::Ratio => format!("{value:.3}"),
-        Form::Two => format!("{value:.2}"),
-        Form::One => format!("{value:.1}"),
+        Form::Ratio | Form::Ms => format!("{value:.3}"),
+        Form::Two | Form::Joules | Form::Millijoules => format!("{value:.2}"),
+        Form::One | Form::Us1 => format!("{value:.1}"),
         Form::Count => format!("{value:.0}"),
+        Form::Us | Form::Microjoules => whole(value),
         Form::Percent => format!("{} %", whole(100.0 * value)),
         Form::Percent1 => format!("{:.1} %", 100.0 * value),
         Form::Change => match whole(100.0 * value).as_str() {
@@ -19,12 +25,6 @@ pub(crate) fn value(value: f64, form: Form) -> String {
             text if text.starts_with('-') => format!("{text} %"),
             text => format!("+{text} %"),
         },
-        Form::Us => whole(value / 1e3),
-        Form::Us1 => format!("{:.1}", value / 1e3),
-        Form::Ms => format!("{:.3}", value / 1e6),
-        Form::Joules => format!("{:.2}", value / 1e12),
-        Form::Millijoules => format!("{:.2}", value / 1e9),
-        Form::Microjoules => whole(value / 1e6),
     }
 }
 

@@ -84,7 +84,7 @@ impl Load {
 /// A row: its name, and its cells.
 pub type Line = (String, Vec<Option<Cell>>);
 
-/// A value, and whether the queue of one of its runs grew.
+/// A value in the unit of its column, and whether the queue of one of its runs grew.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
     /// The value.
@@ -207,7 +207,8 @@ impl Compiled {
         let scope = chosen(&scope, per);
         let cell = |row: &Entry, column: &Column| {
             let scope = chosen(&chosen(&scope, row), &column.entry);
-            evaluator.number(&column.expr, &scope).map(|sample| Cell::of(&sample))
+            let sample = evaluator.number(&column.expr, &scope);
+            sample.map(|sample| Cell::of(&sample, column.form))
         };
         let is_heading = |row: &Entry| row.choice.is_none();
         let cells = |row: &Entry| -> Vec<Option<Cell>> {
@@ -297,8 +298,8 @@ impl Compiled {
 }
 
 impl Cell {
-    const fn of(sample: &Sample) -> Self {
-        Self { value: sample.base, overloaded: sample.is_overloaded() }
+    fn of(sample: &Sample, form: Form) -> Self {
+        Self { value: sample.base / form.scale(), overloaded: sample.is_overloaded() }
     }
 }
 
@@ -383,7 +384,7 @@ impl Filled {
             (false, true) => "\u{a0}",
             (false, false) => "",
         };
-        format!("{}{mark}", show::value(cell.value, self.columns[column].1))
+        format!("{}{mark}", show::in_unit(cell.value, self.columns[column].1))
     }
 
     /// The table as data.
@@ -398,9 +399,11 @@ impl Filled {
             })
         });
         let columns = self.columns.iter().map(|(name, _)| name);
+        let units = self.columns.iter().map(|(_, form)| form.unit());
         json!({
             "title": self.title,
             "columns": columns.collect::<Vec<_>>(),
+            "units": units.collect::<Vec<_>>(),
             "rows": rows.collect::<Vec<_>>(),
             "baseline_load": self.load.as_ref().map(|load| [load.low, load.high]),
         })

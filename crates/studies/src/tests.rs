@@ -14,7 +14,9 @@ use crate::statements::{self, Verdict};
 use crate::study::Study;
 use crate::tables;
 use crate::tokens::Printed;
+use crate::twins;
 use flashyard_sim::own::OwnParts;
+use serde_json::json;
 use std::path::PathBuf;
 
 fn asked(traces: Option<PathBuf>) -> Asked {
@@ -397,6 +399,37 @@ fn columns_of_sweeps_are_figures() {
     for (place, name) in metrics::names().enumerate() {
         let found = metrics::place(name);
         assert!(found == Some(place) || found < Some(METRICS.len()), "{name}");
+    }
+}
+
+/// What a cell holds is in the unit that its column is printed in: 14,333 ns are 14.3 us.
+#[test]
+fn cells_are_in_the_unit_of_their_column() {
+    let column = |(title, form): (&str, &str)| {
+        format!("{{ title = '{title}', cell = 'mean(read(new))', as = '{form}' }}")
+    };
+    let forms = [("mean us", "us1"), ("mean", "ms"), ("uJ", "microjoules"), ("share", "percent")];
+    let columns = forms.map(column).join(", ");
+    let table = "[[table]]\ntitle = 'w'\ngrid = 'one'\nrows = 'points'";
+    let study = study(&format!("{MADE_UP}{table}\ncolumn = [{columns}]\n"));
+    let tables = tables::Compiled::all(&study).expect("tables");
+    let filled = tables[0].filled(&study, &MadeUp(|_| Some(around(14_333.975, 0.0))));
+    let object = filled[0].object();
+    assert_eq!(object["units"], json!(["us", "ms", "uJ", null]));
+    let values = json!([14.333_975, 0.014_333_975, 0.014_333_975, 14_333.975]);
+    assert_eq!(object["rows"][0]["values"], values);
+    let texts = [0, 1, 2, 3].map(|column| filled[0].cell(0, column));
+    assert_eq!(texts, ["14.3", "0.014", "0", "1433398 %"]);
+}
+
+/// The help of `--twins` names the studies whose requests have no times of their own.
+#[test]
+fn twins_stand_in_for_requests_with_times_of_their_own() {
+    for (name, text) in STUDIES {
+        let study = Study::new(name, text, &asked(None), &OwnParts::default()).expect("a study");
+        let refused = twins::refuse(&study, &study.names.grids[0].workloads).is_err();
+        let named = ["framework", "drives", "fdp", "zns", "power"].contains(name);
+        assert_eq!(refused, named, "{name}");
     }
 }
 

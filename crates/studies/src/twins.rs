@@ -42,6 +42,7 @@ pub(crate) fn run(study: &Study, asked: &Asked, twins: u64, watch: Watch<'_>) ->
         return Err(wrong("--twins 0: at least one twin of each workload is needed"));
     }
     let grid = &study.names.grids[0];
+    refuse(study, &grid.workloads)?;
     let settings = |&subject: &usize| {
         let (device, settings) = study.settings(0, 0, subject);
         settings_of(&study.devices[device].keys, &settings)
@@ -81,6 +82,23 @@ pub(crate) fn run(study: &Study, asked: &Asked, twins: u64, watch: Watch<'_>) ->
     let object = object(study, &subjects, &rows, asked, twins);
     let (table, note) = (table(&subjects, &rows, twins), note(&subjects, &rows, twins));
     Ok(Twins { table, note, object })
+}
+
+/// Refuses workloads that a twin cannot stand in for.
+pub(crate) fn refuse(study: &Study, workloads: &[usize]) -> Result<()> {
+    for &workload in workloads {
+        let source = &study.sources[workload];
+        let inputs = source.plan(&[], None)?;
+        ensure!(
+            !inputs.experiment().needs_device(),
+            wrong(&format!(
+                "--twins: a twin has requests at times of its own, but the device decides when \
+                 those of {} come (phases, streams, a closed loop or raw operations)",
+                source.name
+            ))
+        );
+    }
+    Ok(())
 }
 
 /// By subject, the median over the twins.

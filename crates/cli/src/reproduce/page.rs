@@ -203,7 +203,7 @@ fn statement(answer: &Answer) -> Statement {
 }
 
 /// What a plot has: the unit of its values, and the class of the requests that they are of.
-type Group = ((&'static str, f64, &'static str), &'static str);
+type Group = ((&'static str, &'static str), &'static str);
 
 /// Returns the group of a column. Times of reads and of writes are on axes of their own: they may
 /// differ by a factor of a hundred.
@@ -256,13 +256,13 @@ fn plot(all: &Filled, id: &str, group: Group) -> Option<Plot> {
     if rows.is_empty() || rows.len() > ROWS || columns.len() > COLORS {
         return None;
     }
-    let ((label, scale, name), class) = group;
-    let value = |cells: &[Option<Cell>], at: usize| {
-        cells[at].map(|cell| cell.value * scale).filter(|value| value.is_finite())
+    let ((label, name), class) = group;
+    let value = |cells: &[Option<Cell>], at: usize, form: Form| {
+        cells[at].map(|cell| on_axis(cell.value, form)).filter(|value| value.is_finite())
     };
-    let series = columns.iter().map(|(at, (name, _))| Values {
+    let series = columns.iter().map(|(at, (name, form))| Values {
         name: name.clone(),
-        values: rows.iter().map(|(_, cells)| value(cells, *at)).collect(),
+        values: rows.iter().map(|(_, cells)| value(cells, *at, *form)).collect(),
     });
     let series = series.collect();
     let names = rows.iter().map(|(name, _)| name.trim().to_string()).collect();
@@ -271,36 +271,37 @@ fn plot(all: &Filled, id: &str, group: Group) -> Option<Plot> {
     Some(Plot::new(id, &title, "", kind))
 }
 
-/// Returns the name of the values of a form, the factor that the plot multiplies them by, and the
-/// unit of the product. Plain numbers have the unit that the title of the column ends in.
-fn unit_of(form: Form, column: &str) -> (&'static str, f64, &'static str) {
+/// Returns the name of the values of a form, and their unit in a plot. Plain numbers have the unit
+/// that the title of the column ends in.
+fn unit_of(form: Form, column: &str) -> (&'static str, &'static str) {
     match form {
-        Form::Percent | Form::Percent1 => ("Shares", 100.0, "%"),
-        Form::Change => ("Changes", 100.0, "%"),
-        Form::Us | Form::Us1 | Form::Ms => ("Times", 1.0, "ns"),
-        Form::Joules | Form::Millijoules | Form::Microjoules => ("Energies", 1.0, "pJ"),
-        Form::Count => ("Counts", 1.0, ""),
+        Form::Percent | Form::Percent1 => ("Shares", "%"),
+        Form::Change => ("Changes", "%"),
+        Form::Us | Form::Us1 | Form::Ms => ("Times", "ns"),
+        Form::Joules | Form::Millijoules | Form::Microjoules => ("Energies", "pJ"),
+        Form::Count => ("Counts", ""),
         Form::Ratio | Form::Two | Form::One => {
             let known = ["MB/s", "mW", "W", "KiB", "J/MB"];
             let found = known.iter().find(|unit| column.ends_with(**unit));
             match found {
-                Some(unit) => ("Figures", 1.0, *unit),
-                None => ("Ratios and other numbers", 1.0, ""),
+                Some(unit) => ("Figures", *unit),
+                None => ("Ratios and other numbers", ""),
             }
         }
     }
 }
 
+/// Returns the value of a cell in the unit of its plot.
+fn on_axis(value: f64, form: Form) -> f64 {
+    match form {
+        Form::Percent | Form::Percent1 | Form::Change => 100.0 * value,
+        _ => value * form.scale(),
+    }
+}
+
 /// Returns the title of a column with the unit of its cells. A title that has the unit stays.
 fn with_unit(column: &str, form: Form) -> String {
-    let unit = match form {
-        Form::Us | Form::Us1 => "us",
-        Form::Ms => "ms",
-        Form::Joules => "J",
-        Form::Millijoules => "mJ",
-        Form::Microjoules => "uJ",
-        _ => return column.to_string(),
-    };
+    let Some(unit) = form.unit() else { return column.to_string() };
     if column.split_whitespace().any(|word| word == unit) {
         return column.to_string();
     }
@@ -343,6 +344,11 @@ mod tests {
         let classes = ["read mean", "mean of writes", "spread", "mean"];
         let classes = classes.map(|name| group_of(Form::Us, name).1);
         assert_eq!(classes, [" of reads", " of writes", "", ""]);
+        // Columns of microseconds and of milliseconds share an axis, which is in nanoseconds.
+        let plotted =
+            [(14.5, Form::Us1), (2.0, Form::Ms), (0.25, Form::Percent), (0.25, Form::Two)];
+        let plotted = plotted.map(|(value, form)| on_axis(value, form).to_string());
+        assert_eq!(plotted, ["14500", "2000000", "25", "0.25"]);
         assert_eq!(group_of(Form::Percent, "read share").1, "", "shares have one axis");
         assert_eq!(with_unit("mean", Form::Us), "mean (us)");
         assert_eq!(with_unit("mean us", Form::Us), "mean us");

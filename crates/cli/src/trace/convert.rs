@@ -1,6 +1,6 @@
 //! `flashyard trace convert`: any workload as a trace file.
 
-use super::inputs::{check_settings, load as load_one, refuse_output};
+use super::inputs::{check_settings, load as load_one, refuse_output, refuse_raw};
 use crate::args::TraceConvertArgs;
 use crate::output::{WholeFile, note, print, remark};
 use crate::progress::source::STEP;
@@ -84,11 +84,10 @@ pub(crate) fn convert(args: &TraceConvertArgs, own: &OwnParts) -> Result<()> {
 
 /// The format that is asked for, or that the name of the file says.
 fn format_of(to: Option<&str>, out: &str, stem: &str) -> Result<&'static FormatInfo> {
-    let names = || FormatInfo::all().map(|format| format.name);
-    let list = || names().collect::<Vec<_>>().join(", ");
+    let list = || FormatInfo::writable().collect::<Vec<_>>().join(", ");
     if let Some(to) = to {
         return FormatInfo::from_name(to).ok_or_else(|| {
-            let near = nearest(to, names());
+            let near = nearest(to, FormatInfo::writable());
             let near = if near.is_empty() { format!("; there are {}", list()) } else { near };
             wrong(&format!("--to {to}: there is no such format{near}"))
         });
@@ -111,7 +110,7 @@ struct Work {
 }
 
 enum Requests {
-    /// Of one workload, whose streams stay as they are.
+    /// Of one workload: the streams of a trace stay as they are, those of a file have its order.
     One(Source),
     /// Of several, a stream each.
     Several(Merge<Source>),
@@ -167,6 +166,7 @@ impl Work {
     fn stream_names(&self) -> Vec<String> {
         match &self.requests {
             Requests::One(Source::Trace(trace)) => trace.stream_names(),
+            Requests::One(Source::Merged(merge)) => merge.names(),
             Requests::One(_) => Vec::new(),
             Requests::Several(merge) => merge.names(),
         }
@@ -208,10 +208,17 @@ fn load(
     check_settings(&args.set)?;
     let device = args.device.as_deref().unwrap_or(DEFAULT_DEVICE);
     let mut all = Vec::new();
-    for (number, workload) in workloads.iter().enumerate() {
+    let mut number = 0;
+    for workload in workloads {
         let mut inputs = load_one(own, device, workload, &args.set)?;
         refuse_output(&inputs, out)?;
-        inputs.set_seed(stream_seed(args.seed.unwrap_or(DEFAULT_SEED), number as u64));
+        if args.device.is_none() {
+            refuse_raw(&inputs)?;
+        }
+        inputs.set_seed(stream_seed(args.seed.unwrap_or(DEFAULT_SEED), number));
+        let experiment = inputs.experiment();
+        let streams = experiment.main_stream().map_or(experiment.streams().count(), |_| 1);
+        number += streams as u64;
         all.push(inputs);
     }
     let streams = || all.iter().flat_map(|inputs| inputs.experiment().streams());

@@ -1,6 +1,6 @@
 //! `flashyard trace fit`: a workload file that stands in for a trace.
 
-use super::inputs::{check_settings, load, refuse_output};
+use super::inputs::{check_settings, load, refuse_output, refuse_raw};
 use crate::args::TraceFitArgs;
 use crate::output::{WholeFile, print, print_json, remark, table};
 use crate::progress::Progress;
@@ -27,6 +27,7 @@ pub(crate) fn fit(args: &TraceFitArgs) -> Result<()> {
     check_settings(&args.set)?;
     let mut inputs = load(&OwnParts::default(), DEFAULT_DEVICE, &args.workload, &args.set)?;
     refuse_output(&inputs, &out)?;
+    refuse_raw(&inputs)?;
     let seed = args.seed.unwrap_or(DEFAULT_SEED);
     inputs.set_seed(seed);
     let progress = Progress::one(&args.workload);

@@ -1,6 +1,6 @@
 //! `flashyard trace info`: what a workload holds, alone or beside another one.
 
-use super::inputs::{check_settings, load};
+use super::inputs::{check_settings, load, refuse_raw};
 use crate::args::TraceInfoArgs;
 use crate::output::{print, print_json};
 use crate::progress::Progress;
@@ -99,7 +99,9 @@ impl Found {
 
 fn collect(workload: &str, set: &[String]) -> Result<Found> {
     let progress = Progress::one(workload);
-    let source = load(&OwnParts::default(), DEFAULT_DEVICE, workload, set)?.open(None)?;
+    let inputs = load(&OwnParts::default(), DEFAULT_DEVICE, workload, set)?;
+    refuse_raw(&inputs)?;
+    let source = inputs.open(None)?;
     let mut source = Told::new(source, &progress);
     let info = Info::collect(&mut source).map_err(|error| workload_error(&error))?;
     Ok(Found { info, changes: source.notes() })

@@ -141,6 +141,32 @@ fn merged_workloads_are_streams_in_the_order_of_their_names() {
     assert!(named.ends_with(b"\x02\0\0\0\0\0\xff\0\x01\0b\x01\0a"), "the names of the streams");
 }
 
+/// Two streams whose requests come at times of their own: a trace has them under their names, each
+/// with the requests that it has in a run.
+#[test]
+fn streams_of_a_file_are_those_of_its_trace() {
+    let stream = |name: &str, base: &str, rate: u32| {
+        format!(
+            "[[stream]]\nname = \"{name}\"\npacing = \"open\"\n[stream.pattern]\nbase = \"{base}\"\n\
+             requests = 300\narrival = \"poisson\"\nrate_per_s = {rate}\n"
+        )
+    };
+    let file = stream("log", "random-write", 500) + &stream("queries", "random-read", 900);
+    let folder = Folder::with("two.toml", &file);
+    let args = ["two.toml", "--device", "drs", "--seed", "7"];
+    let found = rows(&converted(&folder, &args, "two.ssdsim"));
+    assert_eq!(found.len(), 600);
+    assert!(found.is_sorted_by_key(|row| row[0]));
+    // Column 4 is 0 for a write.
+    assert!(found.iter().all(|row| row[1] == row[4]), "log writes, and queries reads");
+    let named = converted(&folder, &args, "two.fyt");
+    assert!(named.ends_with(b"\x03\0log\x07\0queries"), "the names of the streams");
+    let run =
+        |workload: &[&str]| folder.run(&[&["run", "drs", "--json"], workload].concat()).json();
+    let (own, trace) = (run(&["two.toml", "--seed", "7"]), run(&["two.fyt"]));
+    assert_eq!(own["latency_ns"], trace["latency_ns"]);
+}
+
 #[test]
 fn copies_of_a_generated_workload_differ_and_the_first_is_the_workload() {
     let folder = Folder::new();
@@ -237,6 +263,9 @@ fn wrong_conversions_are_refused() {
     };
     refused(&["t.ssdsim", "x.csv"], "x.csv: its name does not say the format; add --to with ...");
     refused(&["t.ssdsim", "-"], "-: its name does not say the format; add --to with ...");
+    let ran = convert(&folder, &["t.ssdsim", "x.csv"]);
+    let (_, listed) = ran.stderr.trim_end().split_once("one of ").expect("a list of formats");
+    assert!(listed.split(", ").eq(FormatInfo::writable()), "{listed}");
     let near = "--to spcc: there is no such format; did you mean spc?";
     refused(&["t.ssdsim", "x", "--to", "spcc"], near);
     let same = "t.ssdsim: it is read, too; write to another file";
@@ -245,6 +274,9 @@ fn wrong_conversions_are_refused() {
     refused(&["facebook", "w.toml", "./t.ssdsim"], "./t.ssdsim: it is read, too; ...");
     refused(&["u.ssdsim", "x.fyt"], "u.ssdsim:2: 4 columns instead of 5; ...");
     refused(&["u.ssdsim", "facebook", "x.fyt"], "u.ssdsim:2: 4 columns instead of 5; ...");
+    let raw = "raw-1-256-128: its raw operations name places of a device; flashyard trace convert \
+               raw-1-256-128 raw.fyt --device framework writes them to a trace";
+    refused(&["raw-1-256-128", "x.fyt"], raw);
     refused(&["moovie", "x.fyt"], "moovie: no such workload or file; did you mean movie?");
     refused(&["x.fyt"], "x.fyt: a workload and a file to write are needed");
     let twice = "-: standard input can be read only once: save it to a file";

@@ -73,6 +73,22 @@ fn spaced_streams_follow_the_seed() {
     assert_ne!(run(&[]), run(&["--set", "stream.gap_seed=2"]));
 }
 
+/// `trace info` takes no device: it says how a trace of the operations is made, and that works.
+#[test]
+fn a_trace_of_raw_operations_has_statistics() {
+    let folder = Folder::new();
+    let few = ["--set", "raw.requests=300"];
+    let ran = folder.run(&[&["trace", "info", "raw-1-256-128"][..], &few].concat());
+    let command = "flashyard trace convert raw-1-256-128 raw.fyt --device framework";
+    let said = ran.stderr.contains(&format!("{command} writes them to a trace"));
+    assert!(ran.status == Some(2) && said, "{ran:?}");
+    let words: Vec<&str> = command.split(' ').skip(1).chain(few).collect();
+    folder.run(&words).text();
+    let info = folder.run(&["trace", "info", "raw.fyt", "--json"]).json();
+    let all = ["reads", "writes", "trims"].map(|kind| info[kind].as_u64().expect("a number"));
+    assert_eq!(all.iter().sum::<u64>(), 300);
+}
+
 #[test]
 fn what_makes_no_sense_is_refused() {
     let refused = |args: &[&str], what: &str| {

@@ -189,6 +189,27 @@ fn tables_have_their_rows_and_columns() {
     assert!((own.iter().sum::<f64>() / own.len() as f64 - mean).abs() < 1e-9);
 }
 
+/// A column whose name ends in a unit of time or energy holds its values in this unit.
+#[test]
+fn tables_hold_what_the_names_of_their_columns_say() {
+    let units = ["us", "ms", "J", "mJ", "uJ"];
+    for name in STUDIES {
+        for table in list(&study(name)["tables"]) {
+            for (column, unit) in texts(&table["columns"]).iter().zip(list(&table["units"])) {
+                let last = column.rsplit(' ').next().expect("a word");
+                assert!(!units.contains(&last) || unit == last, "{name}: {column}: {unit}");
+            }
+        }
+    }
+    let object = study("drs");
+    let is = |table: &&Value| text(&table["title"]).starts_with("Mean read latency over that of");
+    let table = list(&object["tables"]).iter().find(is).expect("a table");
+    let is = |run: &&Value| run["subject"] == "rcf" && run["workload"] == "Movie";
+    let run = list(&object["runs"]).iter().find(is).expect("a run");
+    let ns = run["figures"]["read"].as_f64().expect("a figure");
+    assert_eq!(table["rows"][0]["values"][5], json!(ns / 1e3));
+}
+
 /// What is expected of the examples comes out; here once more, by hand.
 #[test]
 fn worked_examples_come_out() {
@@ -566,6 +587,8 @@ fn what_studies_set_themselves_and_what_they_lack_is_refused() {
         (&["ros", "--short", "--requests", "9"], "cannot be used with"),
         (&["all", "--json"], "all studies have no --json"),
         (&["rso"], "no such study; did you mean ros?"),
+        (&["nosuch"], "power, all, or an experiment file (.toml)"),
+        (&["zns", "--twins"], "the device decides when those of finish one block come"),
         (&["none.toml"], "none.toml: cannot be read"),
     ] {
         let ran = folder.run(&[&["reproduce"][..], args].concat());

@@ -290,6 +290,15 @@ fn a_class_without_a_request_has_no_figure() {
     }
 }
 
+/// There may be fewer requests than were asked for.
+#[test]
+fn the_slowest_are_at_most_all() {
+    let folder = Folder::with("t.txt", trace(&[(0, 0, true), (900, 8, true)]));
+    let text = |most: &str| folder.run(&["why", "drs", "t.txt", "--slowest", most]).text();
+    assert!(text("10000000000").starts_with("the mean of all 2 requests is "));
+    assert!(text("2").starts_with("the mean of the slowest 2 is "));
+}
+
 #[test]
 fn what_cannot_be_explained_is_refused() {
     let folder = Folder::with("t.txt", trace(&[(0, 0, true)]));

@@ -489,11 +489,23 @@ fn a_run_of_which_nothing_is_measured_says_so() {
 }
 
 #[test]
-fn several_streams_have_no_statistics_of_one() {
+fn streams_that_the_device_paces_have_no_statistics() {
     let folder = folder();
-    let ran = folder.run(&["trace", "info", "two.toml"]);
-    let message = "error: two.toml: it has several streams; name one of them\n";
-    assert_eq!((ran.status, ran.stderr.as_str()), (Some(2), message));
+    let refused = |args: &[&str], message: &str| {
+        let ran = folder.run(args);
+        assert_eq!((ran.status, ran.stderr), (Some(2), format!("error: {message}\n")));
+    };
+    let closed = "two.toml: of several streams each needs requests at times of its own; the pacing \
+                  of log is closed, not open";
+    refused(&["trace", "info", "two.toml"], closed);
+    refused(&["trace", "convert", "two.toml", "two.fyt"], closed);
+    refused(&["trace", "fit", "two.toml", "--out", "twin.toml"], closed);
+    let phases = "phases.toml: it has several phases, and the device decides when each begins; give \
+                  each a file of its own";
+    refused(&["trace", "info", "phases.toml"], phases);
+    // The pacing of a stream of several can be set.
+    let open = ["trace", "info", "two.toml", "--json", "--set", "stream.log.pacing=open"];
+    assert_eq!(int(&folder.run(&open).json(), "writes"), 40);
     let info =
         folder.run(&["trace", "info", "random-read", "--set", "pattern.requests=9", "--json"]);
     assert_eq!(int(&info.json(), "reads"), 9);

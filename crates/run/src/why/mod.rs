@@ -165,6 +165,10 @@ impl Question {
         let value = time(self.figure(side));
         match self.choice {
             Choice::Above(_) => format!("{} is {value}; above it", self.figure_name()),
+            Choice::Slowest(most) if side.sums.requests < most as u64 => {
+                let (count, kind) = (side.sums.requests, self.class_words());
+                format!("the mean of all {count} {kind} is {value}")
+            }
             Choice::Slowest(_) => format!("{} is {value}", self.figure_name()),
             Choice::Request(_) => format!("{} takes {value}", self.figure_name()),
         }

@@ -60,6 +60,11 @@ impl FormatInfo {
         FORMATS.iter().chain([&blktrace::INFO, &binary::INFO])
     }
 
+    /// The names of the formats that can be written.
+    pub fn writable() -> impl Iterator<Item = &'static str> {
+        Self::all().filter(|format| format.writer.is_some()).map(|format| format.name)
+    }
+
     /// The format of this name.
     pub fn from_name(name: &str) -> Option<&'static Self> {
         FormatInfo::all().find(|format| format.name == name)
@@ -225,10 +230,9 @@ fn names() -> String {
     FormatInfo::all().map(|format| format.name).collect::<Vec<_>>().join(", ")
 }
 
-/// The names of the formats that can be written.
+/// The names of the formats that can be written, in a row.
 fn writable_names() -> String {
-    let writable = FormatInfo::all().filter(|format| format.writer.is_some());
-    writable.map(|format| format.name).collect::<Vec<_>>().join(", ")
+    FormatInfo::writable().collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 //! "Quickly generating billion-record synthetic databases", SIGMOD 1994: the first two ranks have
 //! their chances, all others come from one power of a uniform number. fio sums at most 10 million
 //! terms of the zeta function, and multiplies the rank by a constant to scatter it, so that several
-//! ranks share a place and about three in ten places have none.
+//! ranks may share a place and others have none: how many depends on the number of places. A power
+//! of two has a rank for each place; the tests have other shares.
 
 use super::self_similar::rank;
 use crate::random::SplitMix64;
@@ -114,6 +115,22 @@ mod tests {
                 assert!((found - below).abs() < noise, "{exponent}, {edge}: {found} {below}");
             }
         }
+    }
+
+    /// The shares that docs/WORKLOADS.md tells.
+    #[test]
+    fn the_number_of_places_decides_how_many_have_no_rank() {
+        let empty_permille = |count: u32| {
+            let mut has_rank = vec![false; count as usize];
+            for rank in 0..count {
+                let place = FioZipf::place(rank.into(), count.into());
+                has_rank[usize::try_from(place).expect("a place")] = true;
+            }
+            let empty = has_rank.iter().filter(|has| !**has).count();
+            (1_000 * empty + count as usize / 2) / count as usize
+        };
+        let found = [1 << 10, 1 << 17, 1_000, 412_876, 412_877].map(empty_permille);
+        assert_eq!(found, [0, 0, 692, 107, 485]);
     }
 
     #[test]

@@ -327,8 +327,9 @@ keys! {
             kind: Kind::percent(0, 1_000_000), source: "as zone_1_percent", flip: "20",
             with: FEW_ZONED,
         },
-        /// `access = "strided"`: distance from the start of a request to the start of the next.
-        /// Each lap over the range starts align_kib later than the lap before.
+        /// `access = "strided"`: distance from the start of a request to the start of the next,
+        /// rounded up to a multiple of align_kib. Each lap over the range starts align_kib later
+        /// than the lap before. Requests of `sequential_percent` lie between, and do not count.
         stride_kib: Sectors = Sectors::from_kib(64) => {
             kind: kib(1), source: DEVICE_BENCHMARK, flip: "256", with: FEW_STRIDED,
         },

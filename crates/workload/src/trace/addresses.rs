@@ -21,6 +21,7 @@ const KIB_SECTORS: u64 = 1_024 / SECTOR_BYTES as u64;
 
 /// Sectors of 1 MiB.
 const MIB_SECTORS: u64 = 1_024 * KIB_SECTORS;
+const PAGE_SECTORS: u64 = 4 * KIB_SECTORS;
 
 /// Sectors of 4 KiB: sizes that are one more than a multiple have a header sector.
 const HEADER_UNIT: u32 = 8;
@@ -179,9 +180,14 @@ impl Addresses {
         }
     }
 
-    /// Moves a request by a part of the capacity for each device of the trace before its own.
+    /// Moves a request by a part of the capacity for each device of the trace before its own: by
+    /// whole MiB, or by whole pages of 4 KiB where the part has no MiB.
     fn set_apart(&mut self, record: &mut Record, capacity: u64) {
-        let stride = u128::from(capacity / MIB_SECTORS) * 618 / 1_000 * u128::from(MIB_SECTORS);
+        let whole = |unit: u64| u128::from(capacity / unit) * 618 / 1_000 * u128::from(unit);
+        let stride = match whole(MIB_SECTORS) {
+            0 => whole(PAGE_SECTORS),
+            stride => stride,
+        };
         let moved = u128::from(record.first_sector) + u128::from(record.stream) * stride;
         let first = u64::try_from(moved % u128::from(capacity)).expect("below the capacity");
         record.first_sector = first.min(capacity - u64::from(record.sectors));

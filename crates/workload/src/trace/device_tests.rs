@@ -86,6 +86,15 @@ fn devices_that_are_apart_start_at_parts_of_the_capacity() {
     assert!(trace.notes().iter().any(|found| found == note), "{:?}", trace.notes());
 }
 
+/// Of 1 MiB, 256 pages, 0.618 is less than a MiB: device n starts at n x 158 pages.
+#[test]
+fn devices_are_apart_on_a_device_below_two_mib() {
+    let keys = TraceKeys { fold: Fold::Modulo, devices: Devices::Apart, ..TraceKeys::default() };
+    let asked = [(0, 3, 8), (1, 3, 8), (2, 3, 8)];
+    let (found, _) = read(&rows(&asked), &keys, Some(2_048)).unwrap();
+    assert_eq!(places(&found), [(3, 8), (158 * 8 + 3, 8), (60 * 8 + 3, 8)]);
+}
+
 #[test]
 fn devices_are_apart_only_where_addresses_change() {
     for fold in [Fold::Error, Fold::Mirror] {

@@ -307,8 +307,9 @@ keys! {
         },
         /// How several devices of a trace (its streams) share the one device. `overlap`: equal
         /// addresses are one address. `apart`: with `fold = "renumber"` chunks of different devices
-        /// are different chunks; with `modulo` device n of the trace starts at n x 0.618 of the
-        /// capacity, modulo the capacity, in whole MiB. The other folds refuse `apart`.
+        /// are different chunks; with `modulo` device n of the trace starts at n times 0.618 of the
+        /// capacity, modulo the capacity. These 0.618 are rounded down to whole MiB, on a device
+        /// below 2 MiB to whole 4 KiB. The other folds refuse `apart`.
         devices: Devices = Devices::Overlap => {
             kind: Kind::Choice(Devices::WORDS),
             source: "overlap leaves the recorded addresses alone; 0.618 (golden section): no small \
