@@ -215,7 +215,7 @@ impl Compiled {
     /// Judges it with the figures of the runs; `is_cut` is whether runs that last for a time ended
     /// sooner, after a number of requests.
     pub(crate) fn judge<F: Figures>(&self, study: &Study, figures: &F, is_cut: bool) -> Answer {
-        let evaluator = Evaluator::new(&study.names, figures);
+        let evaluator = Evaluator::new(&study.names, figures).of_all(self.expressions());
         let judge = |(says, expr): &Claim| {
             if is_cut {
                 return (says.clone(), Judged::not_judged(CUT));
@@ -362,6 +362,7 @@ impl Compiled {
         })
     }
 
+    /// All that decides it or is printed as found, and where it is judged.
     pub(crate) fn expressions(&self) -> impl Iterator<Item = (&Expr, &Scope)> {
         let values = self.found.iter().filter_map(|piece| match piece {
             Piece::Value { expr, .. } => Some(expr),
