@@ -132,7 +132,7 @@ impl Results {
             let figures = &FiguresOf { study, runs: &runs, examples: &examples };
             let recorder = Recorder::new(figures);
             let evaluator = Evaluator::new(&study.names, &recorder);
-            let all = published.iter().chain(asked);
+            let all = published.iter().chain(asked).filter(|one| one.is_judged());
             for (expr, scope) in all.flat_map(statements::Compiled::expressions) {
                 evaluator.evaluate(expr, scope);
             }

@@ -438,6 +438,42 @@ column = [{ title = "new", cell = "read(new)" }, { title = "old", cell = "read(o
     assert_eq!(rows[1], ("  without *".to_string(), vec![Some(1.0), None]));
 }
 
+/// A statement about whole workloads is not judged by the first requests of them, nor are its
+/// numbers.
+#[test]
+fn short_runs_do_not_judge_what_is_about_whole_workloads() {
+    let stated = r#"
+[short]
+requests = 10
+[[asked]]
+about = "a"
+grid = "one"
+whole = WHOLE
+[[asked.statement]]
+says = "as fast"
+holds = "mean(read(new)) ~ 1"
+"#;
+    let verdicts = |whole: &str, asked: &Asked| {
+        let text = format!("{MADE_UP}{}", stated.replace("WHOLE", whole));
+        let study = Study::new("test", &text, asked, &OwnParts::default()).unwrap();
+        let rows = &study.experiment.asked;
+        let statement = &statements::Compiled::all(&study, rows).unwrap()[0];
+        let answer = statement.judge(&study, &MadeUp(|_| Some(around(1.0, 0.0))), false);
+        (answer.verdict.word(), answer.numbers[0].verdict, answer.found)
+    };
+    let whole = asked(None);
+    let short = Asked { short: true, ..asked(None) };
+    let few = Asked { requests: Some(10), ..asked(None) };
+    for (key, asked) in [("true", &whole), ("false", &short), ("false", &few)] {
+        assert_eq!(verdicts(key, asked), ("holds", "holds", String::new()));
+    }
+    for asked in [&short, &few] {
+        let (verdict, number, found) = verdicts("true", asked);
+        assert_eq!((verdict, number), ("not judged", "not judged"));
+        assert!(found.contains("--short or --requests ends them sooner"), "{found}");
+    }
+}
+
 #[test]
 fn what_was_not_run_or_replicated_is_not_judged() {
     let none = |_: RunKey| None;
