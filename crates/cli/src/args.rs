@@ -498,8 +498,8 @@ pub(crate) struct ReproduceArgs {
     /// Runs at most the first N requests of each workload.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) requests: Option<usize>,
-    /// The short form of the study, which still judges: fewer requests or points, as its file says,
-    /// and only the verdicts are printed.
+    /// The short form of the study: fewer requests or points, as its file says. It judges what
+    /// these can show, and only the verdicts are printed.
     #[arg(long, conflicts_with_all = ["requests", "twins"])]
     pub(crate) short: bool,
     /// Number of replicas that measure the noise of the runs behind a statement. 0: no replicas,

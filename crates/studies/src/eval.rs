@@ -38,16 +38,42 @@ pub(crate) struct Scope {
 pub(crate) struct Evaluator<'a, F> {
     pub(crate) names: &'a Names,
     pub(crate) figures: &'a F,
-    /// Whether means leave workloads out whose queue grows. Statements do, tables show all.
-    pub(crate) leaves_out: bool,
-    /// Those that were left out.
+    /// Workloads that no mean goes over, unless it has no others.
+    pub(crate) dropped: BTreeSet<usize>,
+    /// Those whose queue grew in a mean that has others.
+    overloaded: RefCell<BTreeSet<usize>>,
+    /// Those that a mean left out.
     pub(crate) left_out: RefCell<BTreeSet<usize>>,
 }
 
 impl<'a, F: Figures> Evaluator<'a, F> {
-    /// One for statements.
+    /// One whose means go over all workloads.
     pub(crate) const fn new(names: &'a Names, figures: &'a F) -> Self {
-        Self { names, figures, leaves_out: true, left_out: RefCell::new(BTreeSet::new()) }
+        Self {
+            names,
+            figures,
+            dropped: BTreeSet::new(),
+            overloaded: RefCell::new(BTreeSet::new()),
+            left_out: RefCell::new(BTreeSet::new()),
+        }
+    }
+
+    /// One for expressions whose figures stand beside one another: a workload whose queue grows in
+    /// one mean is left out of all, and so is what this one leaves out. So all means go over the
+    /// same workloads.
+    pub(crate) fn of_all<'e>(&self, all: impl Iterator<Item = (&'e Expr, &'e Scope)>) -> Self {
+        let first = Self::new(self.names, self.figures);
+        for (expr, scope) in all {
+            first.evaluate(expr, scope);
+        }
+        let dropped = &self.dropped | &*first.overloaded.borrow();
+        Self { dropped, ..Self::new(self.names, self.figures) }
+    }
+
+    /// Looks at all figures of an expression.
+    pub(crate) fn evaluate(&self, expr: &Expr, scope: &Scope) {
+        self.judge(expr, scope);
+        self.number(expr, scope);
     }
 
     /// Returns the value of a number, if all figures in it are defined.
@@ -107,13 +133,19 @@ impl<'a, F: Figures> Evaluator<'a, F> {
             self.number(of, &scope).map(|sample| (workload, sample))
         };
         let all: Vec<(usize, Sample)> = scope.workloads.iter().filter_map(value).collect();
-        let (overloaded, rest): (Vec<_>, Vec<_>) =
-            all.iter().cloned().partition(|(_, sample)| sample.is_overloaded());
-        let mut used = all;
-        if self.leaves_out && !rest.is_empty() {
-            self.left_out.borrow_mut().extend(overloaded.iter().map(|(workload, _)| *workload));
-            used = rest;
+        let overloaded = all.iter().filter(|(_, sample)| sample.is_overloaded());
+        let overloaded: Vec<usize> = overloaded.map(|(workload, _)| *workload).collect();
+        if overloaded.len() < all.len() {
+            self.overloaded.borrow_mut().extend(overloaded);
         }
+        let (dropped, kept): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|(workload, _)| self.dropped.contains(workload));
+        let used = if kept.is_empty() {
+            dropped
+        } else {
+            self.left_out.borrow_mut().extend(dropped.iter().map(|(workload, _)| *workload));
+            kept
+        };
         let samples: Vec<Sample> = used.iter().map(|(_, sample)| sample.clone()).collect();
         if samples.is_empty() {
             return None;

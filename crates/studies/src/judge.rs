@@ -4,6 +4,7 @@ use crate::eval::{Evaluator, Figures, Scope, on, without};
 use crate::expr::{Expr, Quantifier, Relation, Trend};
 use crate::sample::{Sample, Spread};
 use flashyard_run::stats::Interval;
+use std::collections::BTreeSet;
 
 /// How far two figures may be apart and still be called the same: a ratio of 1.05 either way. The
 /// whole confidence interval has to lie within.
@@ -76,6 +77,15 @@ const OVERLOADED: &str = "its queue grows";
 const UNDEFINED: &str = "not available";
 const NO_REPLICAS: &str = "no replicas";
 
+/// A figure over what a publication leaves open.
+struct Choices {
+    range: Interval,
+    /// What matches the published number.
+    wanted: Interval,
+    /// Workloads that the range leaves out, and the statement does not.
+    without: BTreeSet<usize>,
+}
+
 impl<F: Figures> Evaluator<'_, F> {
     /// Whether something holds.
     pub(crate) fn judge(&self, expr: &Expr, scope: &Scope) -> Judged {
@@ -133,8 +143,12 @@ impl<F: Figures> Evaluator<'_, F> {
         grids: &[usize],
     ) -> Judged {
         let found = self.over_choices(expr, scope, grids).filter(|_| !grids.is_empty());
-        let Some((range, wanted)) = found else { return judged };
-        let text = format!("over the open choices {:.3} to {:.3}", range.low, range.high);
+        let Some(Choices { range, wanted, without }) = found else { return judged };
+        let mut text = format!("over the open choices {:.3} to {:.3}", range.low, range.high);
+        if !without.is_empty() {
+            let names = without.iter().map(|place| self.names.workloads[*place].as_str());
+            text += &format!(", all without {}", names.collect::<Vec<_>>().join(", "));
+        }
         let is_open = judged.outcome == Outcome::No && range.meets(&wanted);
         let outcome = if is_open { Outcome::Open } else { judged.outcome };
         let reason = judged.reason.map_or_else(|| text.clone(), |why| format!("{why}; {text}"));
@@ -142,13 +156,8 @@ impl<F: Figures> Evaluator<'_, F> {
     }
 
     /// The range of a figure over the points of grids and where it is judged, and what matches the
-    /// published number that it is compared with.
-    fn over_choices(
-        &self,
-        expr: &Expr,
-        scope: &Scope,
-        grids: &[usize],
-    ) -> Option<(Interval, Interval)> {
+    /// published number that it is compared with. Its means go over the same workloads everywhere.
+    fn over_choices(&self, expr: &Expr, scope: &Scope, grids: &[usize]) -> Option<Choices> {
         match expr {
             Expr::On(workloads, of) => self.over_choices(of, &on(workloads, scope), grids),
             Expr::Without(workloads, of) => {
@@ -161,7 +170,9 @@ impl<F: Figures> Evaluator<'_, F> {
                     points.map(move |point| Scope { point, ..inside.clone() })
                 };
                 let scopes = [scope.clone()].into_iter().chain(grids.iter().flat_map(at));
-                let values = scopes.filter_map(|scope| self.number(left, &scope));
+                let scopes: Vec<Scope> = scopes.collect();
+                let common = self.of_all(scopes.iter().map(|scope| (&**left, scope)));
+                let values = scopes.iter().filter_map(|scope| common.number(left, scope));
                 let values = values.filter(|sample| !sample.is_overloaded());
                 let values: Vec<f64> = values.map(|sample| sample.base).collect();
                 let low = values.iter().copied().reduce(f64::min)?;
@@ -169,7 +180,8 @@ impl<F: Figures> Evaluator<'_, F> {
                 let published = self.number(right, scope)?.base;
                 let give = self.half(right, scope).max(TOLERANCE * published.abs());
                 let wanted = Interval { low: published - give, high: published + give };
-                Some((Interval { low, high }, wanted))
+                let without = &*common.left_out.borrow() - &self.dropped;
+                Some(Choices { range: Interval { low, high }, wanted, without })
             }
             _ => None,
         }

@@ -5,7 +5,7 @@ use crate::eval::{Evaluator, Figures, Recorder};
 use crate::examples::{self, Tried};
 use crate::faults::{self, Faults};
 use crate::metrics::METRICS;
-use crate::runs::{RunKey, Runs};
+use crate::runs::{Found, RunKey, Runs};
 use crate::sample::{Sample, Spread};
 use crate::schema::{Erratum, Group};
 use crate::sizes::{self, SizeTables};
@@ -85,8 +85,9 @@ impl Figures for FiguresOf<'_> {
         if !base.is_finite() {
             return None;
         }
-        let spread = match self.runs.replicas(key) {
-            _ if found.queue_grew => Spread::Overloaded,
+        let replicas = self.runs.replicas(key);
+        let spread = match replicas {
+            _ if found.queue_grew || grew(replicas) > 0 => Spread::Overloaded,
             None => Spread::Unknown,
             Some(all) => Spread::Replicas(all.iter().map(|one| one.figures[metric]).collect()),
         };
@@ -131,10 +132,9 @@ impl Results {
             let figures = &FiguresOf { study, runs: &runs, examples: &examples };
             let recorder = Recorder::new(figures);
             let evaluator = Evaluator::new(&study.names, &recorder);
-            let all = published.iter().chain(asked);
+            let all = published.iter().chain(asked).filter(|one| one.is_judged());
             for (expr, scope) in all.flat_map(statements::Compiled::expressions) {
-                evaluator.judge(expr, scope);
-                evaluator.number(expr, scope);
+                evaluator.evaluate(expr, scope);
             }
             recorder.wanted()
         };
@@ -213,6 +213,11 @@ impl Results {
     }
 }
 
+/// In how many replicas the queue grew.
+fn grew(replicas: Option<&[Found]>) -> usize {
+    replicas.unwrap_or_default().iter().filter(|one| one.queue_grew).count()
+}
+
 fn workloads_of(study: &Study) -> &'static str {
     if study.sources.iter().any(Source::is_real) {
         "recorded traces where --traces has them"
@@ -274,6 +279,7 @@ fn objects_of_runs(study: &Study, runs: &Runs<'_>) -> Value {
                         "workload": names.workloads[workload],
                         "queue_grew": found.queue_grew,
                         "replicas": runs.replicas(key).map_or(0, <[_]>::len),
+                        "replicas_grew": grew(runs.replicas(key)),
                         "figures": figures,
                     });
                     if let Some(made) = &found.made {

@@ -60,7 +60,8 @@ const fn one() -> u64 {
     1
 }
 
-/// The short form of a study, which still judges. Values that it does not name stay.
+/// The short form of a study, which judges what fewer requests can show. Values that it does not
+/// name stay.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Short {
@@ -481,6 +482,9 @@ pub(crate) struct Statements {
     /// Grids whose points are choices that the publication leaves open.
     #[serde(default)]
     pub(crate) open: Vec<String>,
+    /// They are about whole workloads: runs of fewer requests do not judge them.
+    #[serde(default)]
+    pub(crate) whole: bool,
     pub(crate) statement: Vec<Statement>,
 }
 

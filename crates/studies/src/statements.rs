@@ -76,6 +76,8 @@ pub(crate) struct Compiled {
     scope: Scope,
     /// Grids that hold what the publication leaves open.
     open: Vec<usize>,
+    /// Why its runs do not show what it is about.
+    unjudged: Option<&'static str>,
     /// The workloads that it is judged on are recorded ones.
     real: bool,
     /// Recorded, generated, or which of them is which.
@@ -181,6 +183,7 @@ impl Compiled {
             let scope = Scope { grid, point, subject: None, workload: None, workloads };
             let open = row.open.iter().map(|name| study.grid(name));
             let open = open.collect::<Result<Vec<usize>>>()?;
+            let unjudged = (row.whole && study.is_shortened).then_some(SHORTENED);
             for statement in &row.statement {
                 let place = statement.says.as_ref().or(statement.quote.as_ref());
                 let place = format!("{}: {}", row.about, place.map_or("?", String::as_str));
@@ -189,7 +192,19 @@ impl Compiled {
                 let (about, setting) = (row.about.clone(), row.setting.clone());
                 let (scope, on, row) = (scope.clone(), on.clone(), statement.clone());
                 let (kind, open) = (kind.clone(), open.clone());
-                all.push(Self { row, about, setting, scope, open, real, kind, on, parts, found });
+                all.push(Self {
+                    row,
+                    about,
+                    setting,
+                    scope,
+                    open,
+                    unjudged,
+                    real,
+                    kind,
+                    on,
+                    parts,
+                    found,
+                });
             }
         }
         Ok(all)
@@ -215,13 +230,14 @@ impl Compiled {
     /// Judges it with the figures of the runs; `is_cut` is whether runs that last for a time ended
     /// sooner, after a number of requests.
     pub(crate) fn judge<F: Figures>(&self, study: &Study, figures: &F, is_cut: bool) -> Answer {
-        let evaluator = Evaluator::new(&study.names, figures);
+        let evaluator = Evaluator::new(&study.names, figures).of_all(self.expressions());
+        let unjudged = if is_cut { Some(CUT) } else { self.unjudged };
+        let as_judged = |judged: Judged, expr: &Expr| match unjudged {
+            Some(reason) => Judged::not_judged(reason),
+            None => evaluator.with_choices(judged, expr, &self.scope, &self.open),
+        };
         let judge = |(says, expr): &Claim| {
-            if is_cut {
-                return (says.clone(), Judged::not_judged(CUT));
-            }
-            let judged = evaluator.judge(expr, &self.scope);
-            (says.clone(), evaluator.with_choices(judged, expr, &self.scope, &self.open))
+            (says.clone(), as_judged(evaluator.judge(expr, &self.scope), expr))
         };
         let parts: Vec<(String, Judged)> = self.parts.iter().map(judge).collect();
         let outcomes: Vec<Outcome> = parts.iter().map(|(_, judged)| judged.outcome).collect();
@@ -251,10 +267,9 @@ impl Compiled {
         drop(left_out);
         let workloads = &study.names.workloads;
         let numbers = self.parts.iter().flat_map(|(says, expr)| {
-            let evaluator = &evaluator;
+            let as_judged = &as_judged;
             let of = move |one: Match| {
-                let judged = &one.judged;
-                let judged = evaluator.with_choices(judged.clone(), expr, &self.scope, &self.open);
+                let judged = as_judged(one.judged.clone(), expr);
                 one.number(says, workloads, Verdict::of(judged.outcome, by).word())
             };
             evaluator.matches(expr, &self.scope).into_iter().map(of)
@@ -362,6 +377,12 @@ impl Compiled {
         })
     }
 
+    /// Whether its runs show what it is about, so that their noise counts.
+    pub(crate) const fn is_judged(&self) -> bool {
+        self.unjudged.is_none()
+    }
+
+    /// All that decides it or is printed as found, and where it is judged.
     pub(crate) fn expressions(&self) -> impl Iterator<Item = (&Expr, &Scope)> {
         let values = self.found.iter().filter_map(|piece| match piece {
             Piece::Value { expr, .. } => Some(expr),
@@ -402,6 +423,9 @@ fn pieces(study: &Study, text: &str, context: Context) -> Result<Vec<Piece>> {
 
 /// Why nothing is judged of runs that `--requests` has cut.
 const CUT: &str = "--requests ends the runs before the time that they are about";
+
+/// Why statements about whole workloads are not judged by shorter ones.
+const SHORTENED: &str = "it is about whole workloads, and --short or --requests ends them sooner";
 
 /// How many statements got which verdict.
 pub fn counts(answers: &[Answer]) -> String {

@@ -36,6 +36,8 @@ pub(crate) struct Study {
     pub(crate) time_percent: u64,
     /// Whether the command line limits the requests of workloads.
     pub(crate) is_limited: bool,
+    /// Whether it does, or the short form does.
+    pub(crate) is_shortened: bool,
 }
 
 impl Study {
@@ -93,6 +95,7 @@ impl Study {
             known,
             time_percent,
             is_limited: asked.requests.is_some(),
+            is_shortened: asked.requests.or(short.requests).is_some(),
         })
     }
 

@@ -191,8 +191,7 @@ impl Compiled {
 
     /// Evaluates the cells.
     pub(crate) fn filled<F: Figures>(&self, study: &Study, figures: &F) -> Vec<Filled> {
-        let mut evaluator = Evaluator::new(&study.names, figures);
-        evaluator.leaves_out = false;
+        let evaluator = Evaluator::new(&study.names, figures);
         self.per.iter().map(|per| self.of(study, &evaluator, per)).collect()
     }
 
@@ -264,29 +263,40 @@ impl Compiled {
         Some(Load { subject: subject.clone(), low, high })
     }
 
-    /// Means and medians of the rows of a group, those without overloaded runs apart.
+    /// Means and medians of the rows of a group. The mean without overloaded runs is one over the
+    /// same rows in all columns: a row with a mark is left out of all. Columns of nothing but marks
+    /// have none.
     fn feet(&self, rows: &[Line], group: &str) -> Vec<Line> {
         if rows.len() < 2 || self.columns.iter().all(|column| !column.mean) {
             return Vec::new();
         }
-        let foot = |make: fn(&[f64]) -> f64, all: bool| {
+        let is_marked = |cell: &Option<Cell>| cell.is_some_and(|cell| cell.overloaded);
+        let has_others = |place: &usize| {
+            let mut cells = rows.iter().filter_map(|(_, cells)| cells[*place]);
+            self.columns[*place].mean && cells.any(|cell| !cell.overloaded)
+        };
+        let compared: Vec<usize> = (0..self.columns.len()).filter(has_others).collect();
+        let is_kept = |(_, cells): &&Line| compared.iter().all(|&place| !is_marked(&cells[place]));
+        let all: Vec<&Line> = rows.iter().collect();
+        let kept: Vec<&Line> = rows.iter().filter(is_kept).collect();
+        let foot = |make: fn(&[f64]) -> f64, rows: &[&Line], places: &[usize]| {
             let of = |place: usize| {
-                let cells = rows.iter().filter_map(|(_, cells)| cells[place]);
-                let used: Vec<Cell> = cells.filter(|cell| all || !cell.overloaded).collect();
+                let used = rows.iter().filter_map(|(_, cells)| cells[place]);
+                let used: Vec<Cell> = used.collect();
                 let values: Vec<f64> = used.iter().map(|cell| cell.value).collect();
                 let overloaded = used.iter().any(|cell| cell.overloaded);
-                let has = self.columns[place].mean && !values.is_empty();
+                let has = places.contains(&place) && !values.is_empty();
                 has.then(|| Cell { value: make(&values), overloaded })
             };
             (0..self.columns.len()).map(of).collect::<Vec<_>>()
         };
-        let overloaded = rows.iter().flat_map(|(_, cells)| cells).flatten();
-        let overloaded = overloaded.filter(|cell| cell.overloaded).count();
-        let mut feet = vec![(format!("mean of {group}"), foot(mean, true))];
-        if overloaded > 0 {
-            feet.push(("  without *".to_string(), foot(mean, false)));
+        let means: Vec<usize> =
+            (0..self.columns.len()).filter(|&place| self.columns[place].mean).collect();
+        let mut feet = vec![(format!("mean of {group}"), foot(mean, &all, &means))];
+        if kept.len() < all.len() && !kept.is_empty() {
+            feet.push(("  without *".to_string(), foot(mean, &kept, &compared)));
         }
-        feet.push(("  median".to_string(), foot(median, true)));
+        feet.push(("  median".to_string(), foot(median, &all, &means)));
         feet
     }
 

@@ -152,7 +152,16 @@ fn judge_some(grid: &str, text: &str, figures: impl Fn(RunKey) -> Option<Sample>
     let expr = expr.unwrap_or_else(|error| panic!("{error:?}"));
     let workloads = vec![0, 1, 2, 3];
     let scope = Scope { grid, point: 0, subject: None, workload: None, workloads };
-    Evaluator::new(&study.names, &MadeUp(figures)).judge(&expr, &scope)
+    evaluator(&study, &MadeUp(figures), &[(&expr, &scope)]).judge(&expr, &scope)
+}
+
+/// What evaluates a statement of these expressions.
+fn evaluator<'a, F: Figures>(
+    study: &'a Study,
+    figures: &'a F,
+    all: &[(&Expr, &Scope)],
+) -> Evaluator<'a, F> {
+    Evaluator::new(&study.names, figures).of_all(all.iter().copied())
 }
 
 /// The ratio of the new subject over the old one in each workload, with this noise.
@@ -280,7 +289,7 @@ fn a_number_inside_the_range_of_open_choices_is_open() {
     let scope = Scope { grid: one, point: 0, subject: None, workload: None, workloads };
     let of = |text: &str, grids: &[usize]| {
         let expr = Expr::claim(text, &study.names, Context::of(&study.names, one)).unwrap();
-        let evaluator = Evaluator::new(&study.names, &figures);
+        let evaluator = evaluator(&study, &figures, &[(&expr, &scope)]);
         evaluator.with_choices(evaluator.judge(&expr, &scope), &expr, &scope, grids)
     };
     let published = "mean(read(new/old)) - 1 ~ -12%";
@@ -323,13 +332,148 @@ fn a_run_whose_queue_grows_is_never_a_match() {
     assert_eq!(of("mean(read(new/old)) < 0.95", 50.0).outcome, Outcome::Yes);
     let study = study(MADE_UP);
     let figures = MadeUp(|key| Some(with(50.0)(key)));
-    let evaluator = Evaluator::new(&study.names, &figures);
     let expr = Expr::number("mean(read(new/old))", &study.names, Context::of(&study.names, 0));
+    let expr = expr.unwrap();
     let workloads = vec![0, 1, 2, 3];
     let scope = Scope { grid: 0, point: 0, subject: None, workload: None, workloads };
-    let mean = evaluator.number(&expr.unwrap(), &scope).unwrap();
+    let evaluator = evaluator(&study, &figures, &[(&expr, &scope)]);
+    let mean = evaluator.number(&expr, &scope).unwrap();
     assert!((mean.base - 0.9).abs() < 1e-12);
     assert_eq!(evaluator.left_out.take().into_iter().collect::<Vec<_>>(), [3]);
+}
+
+/// The new subject is faster everywhere, and far slower on W4 than elsewhere; the queue of the old
+/// one grows there.
+fn old_is_overloaded_on_w4(key: RunKey) -> Sample {
+    match (key.subject, key.workload) {
+        (0, 3) => around(40.0, 0.1),
+        (0, _) => around(0.9, 0.01),
+        (_, 3) => overloaded(50.0),
+        _ => around(1.0, 0.01),
+    }
+}
+
+/// A statement compares nothing of a workload that one of its means leaves out.
+#[test]
+fn means_of_a_statement_go_over_the_same_workloads() {
+    let of = |text: &str| judge("one", text, old_is_overloaded_on_w4).outcome;
+    assert_eq!(of("mean(read(new)) < mean(read(old))"), Outcome::Yes);
+    assert_eq!(of("mean(read(old)) < mean(read(new))"), Outcome::No);
+    assert_eq!(of("mean(read(new)) - mean(read(old)) ~ -10%"), Outcome::Yes);
+    assert_eq!(of("max(read(new)) < 1"), Outcome::No);
+    assert_eq!(of("max(read(new)) < 1 and mean(read(old)) > 0.9"), Outcome::Yes);
+    // One that goes over the workload alone keeps it.
+    assert_eq!(of("mean(read(old)) > 0.9 and on('W4', mean(read(new))) > 39"), Outcome::Yes);
+    // No workload is left: nothing is left out, and nothing holds.
+    let none_left = |key: RunKey| match (key.subject, key.workload) {
+        (0, 0 | 1) | (1, 2 | 3) => overloaded(1.0),
+        (0, _) => around(0.5, 0.0),
+        _ => around(9.0, 0.0),
+    };
+    let judged = judge("one", "mean(read(new)) < mean(read(old))", none_left);
+    assert_eq!(judged.outcome, Outcome::NotJudged);
+    // All points of a trend, too: it rises on W1 to W3, and W4 is overloaded at the last point.
+    let rising = |key: RunKey| match (key.point, key.workload) {
+        (5, 3) => overloaded(100.0),
+        (_, 3) => around(100.0, 0.0),
+        (point, _) => around(point as f64, 0.0),
+    };
+    assert_eq!(judge("sweep", "rises(mean(read(new)))", rising).outcome, Outcome::Yes);
+}
+
+/// All points of the open choices go over the same workloads, and a statement says which they lack.
+#[test]
+fn open_choices_go_over_the_same_workloads() {
+    let study = study(MADE_UP);
+    let (one, sweep) = (study.grid("one").unwrap(), study.grid("sweep").unwrap());
+    let figures = MadeUp(|key: RunKey| {
+        Some(match (key.grid == sweep, key.point, key.workload) {
+            (true, 5, 3) => overloaded(9.0),
+            (true, point, 0..=2) => around(1.0 + 0.1 * point as f64, 0.0),
+            (_, _, 3) => around(9.0, 0.0),
+            _ => around(1.0, 0.0),
+        })
+    });
+    let workloads = vec![0, 1, 2, 3];
+    let scope = Scope { grid: one, point: 0, subject: None, workload: None, workloads };
+    let expr = Expr::claim("mean(read(new)) ~ 2", &study.names, Context::of(&study.names, one));
+    let expr = expr.unwrap();
+    let evaluator = evaluator(&study, &figures, &[(&expr, &scope)]);
+    let judged = evaluator.judge(&expr, &scope);
+    let judged = evaluator.with_choices(judged, &expr, &scope, &[sweep]);
+    let reason = judged.reason.unwrap();
+    let range = "over the open choices 1.000 to 1.500, all without W4";
+    assert!(reason.ends_with(range), "{reason}");
+    assert!(evaluator.left_out.take().is_empty());
+}
+
+/// The row of means without marks goes over the same workloads in all columns; one of nothing but
+/// marks has none.
+#[test]
+fn a_row_with_a_mark_is_left_out_of_all_columns() {
+    let table = r#"
+[[table]]
+title = "t"
+grid = "one"
+rows = "workloads"
+column = [{ title = "new", cell = "read(new)" }, { title = "old", cell = "read(old)" }]
+"#;
+    let study = study(&format!("{MADE_UP}{table}"));
+    let feet = |figures: fn(RunKey) -> Sample| {
+        let figures = MadeUp(|key| Some(figures(key)));
+        let filled = tables::Compiled::all(&study).unwrap()[0].filled(&study, &figures);
+        let rows = filled[0].rows.iter().skip(4);
+        let value = |cell: &Option<tables::Cell>| cell.map(|cell| cell.value);
+        let rows = rows.map(|(name, cells)| (name.clone(), cells.iter().map(value).collect()));
+        rows.collect::<Vec<(String, Vec<Option<f64>>)>>()
+    };
+    let rows = feet(old_is_overloaded_on_w4);
+    assert_eq!(rows[0], ("mean of g".to_string(), vec![Some(42.7 / 4.0), Some(53.0 / 4.0)]));
+    assert_eq!(rows[1], ("  without *".to_string(), vec![Some(2.7 / 3.0), Some(1.0)]));
+    let rows = feet(|key| if key.subject == 0 { around(1.0, 0.0) } else { overloaded(9.0) });
+    let names: Vec<&str> = rows.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["mean of g", "  median"]);
+    let rows = feet(|key| match (key.subject, key.workload) {
+        (0, 1..) => around(1.0, 0.0),
+        _ => overloaded(9.0),
+    });
+    assert_eq!(rows[1], ("  without *".to_string(), vec![Some(1.0), None]));
+}
+
+/// A statement about whole workloads is not judged by the first requests of them, nor are its
+/// numbers.
+#[test]
+fn short_runs_do_not_judge_what_is_about_whole_workloads() {
+    let stated = r#"
+[short]
+requests = 10
+[[asked]]
+about = "a"
+grid = "one"
+whole = WHOLE
+[[asked.statement]]
+says = "as fast"
+holds = "mean(read(new)) ~ 1"
+"#;
+    let verdicts = |whole: &str, asked: &Asked| {
+        let text = format!("{MADE_UP}{}", stated.replace("WHOLE", whole));
+        let study = Study::new("test", &text, asked, &OwnParts::default()).unwrap();
+        let rows = &study.experiment.asked;
+        let statement = &statements::Compiled::all(&study, rows).unwrap()[0];
+        let answer = statement.judge(&study, &MadeUp(|_| Some(around(1.0, 0.0))), false);
+        (answer.verdict.word(), answer.numbers[0].verdict, answer.found)
+    };
+    let whole = asked(None);
+    let short = Asked { short: true, ..asked(None) };
+    let few = Asked { requests: Some(10), ..asked(None) };
+    for (key, asked) in [("true", &whole), ("false", &short), ("false", &few)] {
+        assert_eq!(verdicts(key, asked), ("holds", "holds", String::new()));
+    }
+    for asked in [&short, &few] {
+        let (verdict, number, found) = verdicts("true", asked);
+        assert_eq!((verdict, number), ("not judged", "not judged"));
+        assert!(found.contains("--short or --requests ends them sooner"), "{found}");
+    }
 }
 
 #[test]

@@ -487,6 +487,66 @@ fn a_study_is_a_file_of_a_users_own() {
     assert!(ran.stderr.contains("rfc: no subject of this name; did you mean rcf?"), "{ran:?}");
 }
 
+/// A load at which the queue of the run itself stays short, and that of a replica grows.
+const NEAR: &str = r#"
+title = "t"
+source = "s"
+notes = "n"
+replicas = 6
+[[device]]
+name = "one die"
+preset = "drs"
+settings = ["map.store=resident", "policy.command=fifo", "queue.depth=64", "nand.read_us=130"]
+[[subject]]
+name = "c"
+[[group]]
+name = "g"
+[[group.workload]]
+name = "w"
+built_in = "random-read"
+settings = [
+    "pattern.requests=2000",
+    "stream.pacing=open",
+    "pattern.arrival=poisson",
+    "pattern.rate_per_s=7600",
+]
+[[grid]]
+name = "runs"
+device = "one die"
+[[table]]
+title = "t"
+grid = "runs"
+rows = "workloads"
+column = [{ title = "c", cell = "read(c)" }]
+[[asked]]
+about = "c"
+grid = "runs"
+[[asked.statement]]
+says = "c takes more than nothing"
+holds = "mean(read(c)) > 0"
+found = "{mean(read(c)) | us} us"
+"#;
+
+/// An interval over replicas of which some are overloaded shows nothing: the figure is marked, and
+/// not judged.
+#[test]
+fn a_replica_whose_queue_grows_marks_the_run() {
+    let folder = Folder::with("near.toml", NEAR);
+    let object = folder.run(&["reproduce", "near.toml", "--json"]).json();
+    Schema::of("reproduce").check("near.toml", &object);
+    let run = &object["runs"][0];
+    assert_eq!((&run["queue_grew"], &run["replicas"]), (&json!(false), &json!(6)));
+    assert!(run["replicas_grew"].as_u64().is_some_and(|grew| 0 < grew && grew < 6), "{run}");
+    assert_eq!(object["tables"][0]["rows"][0]["overloaded"], json!([true]));
+    let statement = &object["asked"][0];
+    assert_eq!(statement["verdict"], "not judged");
+    assert!(text(&statement["found"]).ends_with("* us; its queue grows"), "{statement}");
+    // Without replicas nothing is known of them.
+    let alone = folder.run(&["reproduce", "near.toml", "--replicas", "0", "--json"]).json();
+    assert_eq!(alone["runs"][0]["replicas_grew"], 0);
+    assert_eq!(alone["tables"][0]["rows"][0]["overloaded"], json!([false]));
+}
+
 /// Two streams of 0.6 s, of which the first bursts from 200 to 400 ms.
 const BURST: &str = r#"
 [phase]

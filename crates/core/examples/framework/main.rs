@@ -46,8 +46,8 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
-/// The calibrated scheduler in software, and this one on processors of several clocks, where the
-/// channel is saturated.
+/// The scheduler in software with the costs of the reference, and this one on processors of several
+/// clocks, where the channel is saturated.
 fn write_measured(out: &mut impl Write) -> std::io::Result<()> {
     writeln!(
         out,
@@ -65,7 +65,7 @@ fn write_measured(out: &mut impl Write) -> std::io::Result<()> {
     let measured = [50, 100, 200, 400, 1_000].map(|mhz| (Some(mhz), Costs::measured(mhz)));
     for (mhz, costs) in [(None, SOFTWARE)].into_iter().chain(measured) {
         let name = mhz.map_or_else(
-            || "calibrated to the published 97.4 %".to_owned(),
+            || "costs of the reference".to_owned(),
             |mhz| format!("measured, {mhz} MHz"),
         );
         let ns = costs.all().map(|ns| ns.to_string()).join(", ");
