@@ -44,7 +44,9 @@ pub fn random_case(seed: u64) -> Case {
     }
     if seed % 4 == 2 {
         let mut other = Random(seed << 32);
-        lines.iter_mut().for_each(|line| line.dirty &= other.below(3) > 0);
+        for line in &mut lines {
+            line.dirty &= other.below(3) > 0;
+        }
     }
     Case { params, banks: bank(banks - 1) + 1, lines, requests }
 }
