@@ -205,16 +205,10 @@ fn insert(lines: &mut Lines, model: &mut Model, (lpn, group): (u32, u32), clean:
 }
 
 fn agree(replacement: Replacement, seed: u64, groups: u32, whole: u32, window: u32) {
-    let frees = seed == 2;
-    let mut lines =
-        Lines::new(12, groups, whole, window).ruled(replacement, 5, (frees, seed % 2 == 0));
-    let mut model = Model {
-        replacement,
-        frees,
-        in_order: seed % 2 == 0,
-        units: Vec::new(),
-        ghosts: Vec::new(),
-    };
+    let (frees, in_order) = (seed == 2, seed.is_multiple_of(2));
+    let lines = Lines::new(12, groups, whole, window);
+    let mut lines = lines.ruled(replacement, 5, (frees, in_order));
+    let mut model = Model { replacement, frees, in_order, units: Vec::new(), ghosts: Vec::new() };
     let mut allocated = 0;
     // By unit or, of removed ones, by line: what is under way.
     let mut flying: Vec<(LineId, u32, Option<u32>)> = Vec::new();
