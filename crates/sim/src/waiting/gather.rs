@@ -85,6 +85,11 @@ impl Waiting<'_> {
         for _ in 0..LOOKS * self.settings.geometry.joined {
             let Some(set) = next else { return };
             next = self.queues.newer(set);
+            // Most are of other rows, which is known before they are looked up in the map.
+            let is_of_row = |lpn| self.settings.geometry.joined_page_of_lpn(lpn).1 == page;
+            if ppn.is_none() && !any && !is_of_row(self.sets[set].lpn()) {
+                continue;
+            }
             let target = self.read_target(set);
             if target.is_some_and(|ppn| self.settings.geometry.plane_of(ppn) != own) {
                 continue;
