@@ -309,6 +309,15 @@ impl Geometry {
         let page = stripe / self.all_planes() * self.stripe_pages + unit / self.units_per_page;
         (page % self.joined, page / self.joined)
     }
+
+    /// The first logical unit of a page that was never written, of the plane on which `lpn` lies;
+    /// its page is counted in the same way, whichever of the joined planes it is of.
+    #[inline]
+    pub const fn lpn_of_page(&self, lpn: Lpn, page: u32) -> Lpn {
+        let planes = self.all_planes();
+        let stripe = page / self.stripe_pages * planes + lpn.get() / self.stripe_units() % planes;
+        Lpn::new(stripe * self.stripe_units() + page % self.stripe_pages * self.units_per_page)
+    }
 }
 
 #[cfg(test)]
@@ -350,6 +359,9 @@ mod tests {
             let units = &mut written[shape.plane_of_lpn(lpn).index()];
             let page = *units / shape.units_per_page;
             assert_eq!(shape.joined_page_of_lpn(lpn), (page % 2, page / 2), "{lpn:?}");
+            if *units % shape.units_per_page == 0 {
+                assert_eq!(shape.lpn_of_page(lpn, page), lpn);
+            }
             *units += 1;
         }
     }

@@ -80,16 +80,17 @@ impl Waiting<'_> {
         let stage = self.sets.stage(leader);
         let any = self.settings.keys.nand.multi_plane == MultiPlane::Any;
         let Some((first, page)) = self.joined_page(leader, ppn) else { return };
+        // Mostly no read waits for another never-written page of the row, which its few units tell
+        // sooner than a walk. Zones have stripes of their own.
+        let is_striped = ppn.is_none() && !any && self.settings.zones.is_none();
+        if is_striped && !self.waits_beside(self.sets[leader].lpn(), die, (first, page)) {
+            return;
+        }
         let mut taken = 1_u64 << first;
         let mut next = self.queues.oldest(own, stage);
         for _ in 0..LOOKS * self.settings.geometry.joined {
             let Some(set) = next else { return };
             next = self.queues.newer(set);
-            // Most are of other rows, which is known before they are looked up in the map.
-            let is_of_row = |lpn| self.settings.geometry.joined_page_of_lpn(lpn).1 == page;
-            if ppn.is_none() && !any && !is_of_row(self.sets[set].lpn()) {
-                continue;
-            }
             let target = self.read_target(set);
             if target.is_some_and(|ppn| self.settings.geometry.plane_of(ppn) != own) {
                 continue;
@@ -111,6 +112,18 @@ impl Waiting<'_> {
             // Others of its page have left the queue.
             next = self.queues.oldest(own, stage);
         }
+    }
+
+    /// Whether a host read waits for the page on another of the joined planes, beside that of a unit
+    /// that was never written.
+    fn waits_beside(&self, lpn: Lpn, die: DieId, (own, page): (u32, u32)) -> bool {
+        let geometry = &self.settings.geometry;
+        let pages = page * geometry.joined..(page + 1) * geometry.joined;
+        pages.filter(|at| at % geometry.joined != own).any(|at| {
+            let first = geometry.lpn_of_page(lpn, at).get();
+            let mut units = first..first + geometry.units_per_page;
+            units.any(|lpn| self.sets.queued_read(Lpn::new(lpn), die).is_some())
+        })
     }
 
     /// Which of the joined planes a read of a page works on, and the page there. Reads of map pages
