@@ -49,9 +49,10 @@ pub(super) enum Due {
     Nothing,
 }
 
-/// The checkpoint that is being written.
+/// The checkpoints: one follows another, and begins while the last pieces of the one before it are
+/// still being written.
 #[derive(Clone, Debug, Default)]
-struct Checkpoint {
+struct Checkpoints {
     /// Mapping units of the whole map, and units of the host between two times that it is written.
     pieces: u64,
     interval: u64,
@@ -60,11 +61,19 @@ struct Checkpoint {
     /// Pieces that have begun to be written, and those that are.
     begun: u64,
     over: u64,
-    /// Changes in no page when its first piece began.
-    changes: usize,
-    /// When the first piece of the checkpoint was written, and of the last one that is complete.
-    since: Time,
+    /// Those that are being written.
+    under_way: VecDeque<Checkpoint>,
+    /// When the last one that is complete began.
     complete: Option<Time>,
+}
+
+/// A checkpoint that is being written.
+#[derive(Clone, Copy, Debug)]
+struct Checkpoint {
+    /// When its first piece began to be written.
+    since: Time,
+    /// Of the changes that are in no page, those that were made before then.
+    changes: usize,
 }
 
 /// What is read of journal and checkpoints behind a loss of power.
@@ -94,7 +103,7 @@ pub(crate) struct Journal {
     /// Changes in no page.
     open: Vec<Change>,
     pages: VecDeque<Page>,
-    checkpoint: Checkpoint,
+    checkpoints: Checkpoints,
     /// Flash pages with what was written to the journal since the last complete checkpoint, by
     /// number, and when the last of it was; those of which the block was erased are none.
     written: BTreeMap<u32, Time>,
@@ -137,7 +146,7 @@ impl Journal {
             under_way: vec![0; geometry.all_planes() as usize],
             open: Vec::new(),
             pages: VecDeque::new(),
-            checkpoint: Checkpoint { pieces, interval, ..Checkpoint::default() },
+            checkpoints: Checkpoints { pieces, interval, ..Checkpoints::default() },
             written: BTreeMap::new(),
             page_units: geometry.units_per_page,
             trims: vec![0; of_units(power.is_on())],
@@ -153,7 +162,7 @@ impl Journal {
         if change.trims || !self.of_blocks {
             self.note(*change);
         }
-        self.checkpoint.units += u64::from(change.number.is_some() && !change.trims);
+        self.checkpoints.units += u64::from(change.number.is_some() && !change.trims);
         if let Some(log) = &mut self.log {
             log.changes(change.lpn);
         }
@@ -172,7 +181,7 @@ impl Journal {
     }
 
     fn note(&mut self, change: Change) {
-        if self.entries > 0 || self.checkpoint.interval > 0 {
+        if self.entries > 0 || self.checkpoints.interval > 0 {
             self.open.push(change);
         } else if change.trims && !self.unwritten.is_empty() {
             self.unwritten[change.lpn.index()] = change.number.map_or(0, |number| number + 1);
@@ -182,7 +191,7 @@ impl Journal {
     /// Pieces of the checkpoint that are to be written now: a program unit at a time, or what is
     /// left of the map.
     fn due_pieces(&self) -> u64 {
-        let Checkpoint { pieces, interval, units, begun, .. } = self.checkpoint;
+        let Checkpoints { pieces, interval, units, begun, .. } = self.checkpoints;
         if interval == 0 {
             return 0;
         }
@@ -219,11 +228,11 @@ impl Journal {
         if pieces == 0 {
             return Due::Nothing;
         }
-        if self.checkpoint.begun.is_multiple_of(self.checkpoint.pieces) {
-            self.checkpoint.since = now;
-            self.checkpoint.changes = self.open.len();
+        if self.checkpoints.begun.is_multiple_of(self.checkpoints.pieces) {
+            let checkpoint = Checkpoint { since: now, changes: self.open.len() };
+            self.checkpoints.under_way.push_back(checkpoint);
         }
-        self.checkpoint.begun += pieces;
+        self.checkpoints.begun += pieces;
         Due::Pieces(self.plane(), pieces)
     }
 
@@ -277,20 +286,22 @@ impl Journal {
         self.kept.push((change.lpn, number));
     }
 
-    /// A piece of the checkpoint is over: behind the last one, only what came since the first one
-    /// is read of the journal.
+    /// A piece of a checkpoint is over: behind the last one, only what came since the first one is
+    /// read of the journal.
     fn piece_over(&mut self) {
-        let checkpoint = &mut self.checkpoint;
-        checkpoint.over += 1;
-        if !checkpoint.over.is_multiple_of(checkpoint.pieces) {
+        let checkpoints = &mut self.checkpoints;
+        checkpoints.over += 1;
+        if !checkpoints.over.is_multiple_of(checkpoints.pieces) {
             return;
         }
-        let since = checkpoint.since;
-        checkpoint.complete = Some(since);
+        let Checkpoint { since, changes } =
+            checkpoints.under_way.pop_front().expect("its first piece has begun");
+        checkpoints.complete = Some(since);
         self.written.retain(|_, written| *written >= since);
         if self.entries == 0 {
             // Nothing else saves changes; the checkpoint has those before its first piece.
-            let saved: Vec<Change> = self.open.drain(..checkpoint.changes).collect();
+            checkpoints.under_way.iter_mut().for_each(|later| later.changes -= changes);
+            let saved: Vec<Change> = self.open.drain(..changes).collect();
             for change in saved.iter().filter(|change| change.trims) {
                 self.keep_trim(change);
             }
@@ -349,7 +360,7 @@ impl Journal {
     /// the whole map where there is none.
     pub(crate) fn tail_pages(&self) -> u64 {
         match self.entries {
-            0 => self.checkpoint.pieces.div_ceil(self.program_units),
+            0 => self.checkpoints.pieces.div_ceil(self.program_units),
             entries => (self.unsaved().count() as u64).div_ceil(entries as u64),
         }
     }
@@ -358,7 +369,7 @@ impl Journal {
     /// the journal lacks.
     pub(super) fn pages_of_tail(&self) -> u64 {
         match self.entries {
-            0 => self.checkpoint.pieces.div_ceil(self.page_units.into()),
+            0 => self.checkpoints.pieces.div_ceil(self.page_units.into()),
             _ => self.tail_pages(),
         }
     }
@@ -370,9 +381,9 @@ impl Journal {
 
     /// What recovery reads.
     pub(crate) fn known(&self) -> Known {
-        let complete = self.checkpoint.complete;
+        let complete = self.checkpoints.complete;
         Known {
-            pieces: complete.map_or(0, |_| self.checkpoint.pieces),
+            pieces: complete.map_or(0, |_| self.checkpoints.pieces),
             pages: self.written.len() as u64,
             since: complete.unwrap_or(Time::ZERO),
         }
@@ -385,8 +396,12 @@ impl Journal {
         self.under_way.fill(0);
         self.open.clear();
         self.unwritten.fill(0);
-        self.checkpoint.begun = self.checkpoint.over;
-        self.checkpoint.changes = 0;
+        let checkpoints = &mut self.checkpoints;
+        checkpoints.begun = checkpoints.over;
+        // One of which pieces are written goes on.
+        let goes_on = !checkpoints.over.is_multiple_of(checkpoints.pieces);
+        checkpoints.under_way.truncate(usize::from(goes_on));
+        checkpoints.under_way.iter_mut().for_each(|checkpoint| checkpoint.changes = 0);
     }
 }
 
@@ -402,4 +417,48 @@ impl Journal {
 /// Whether a physical unit lies in a block of so many units.
 fn lies_in(block: BlockId, units: u32) -> impl Fn(Ppn) -> bool {
     move |ppn| ppn.get() / units == block.get()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{DeviceKeys, MapStore};
+
+    /// The next checkpoint may begin before the pieces of this one are written: each keeps the trims
+    /// that were made before its own first piece, and no later ones.
+    #[test]
+    fn checkpoints_that_overlap_keep_the_trims_before_them() {
+        let mut keys = DeviceKeys::default();
+        keys.map.store = MapStore::Resident;
+        keys.geometry.page_bytes = 4_096;
+        (keys.power.checkpoint_mib, keys.power.oob_scan) = (1, true);
+        let settings = Settings::new(keys).expect("a device");
+        let mut journal = *Journal::new(&settings).expect("it can be cut");
+        journal.checkpoints.pieces = 2;
+        let mut sets = (0..4).map(SetId::new);
+        let mut number = 0;
+        let mut change = |journal: &mut Journal, lpn: u32, trims: bool| {
+            journal.changes(&Change { lpn: Lpn::new(lpn), number: Some(number), old: None, trims });
+            number += 1;
+        };
+        let mut under_way = Vec::new();
+        for unit in [3, 5] {
+            change(&mut journal, unit, true);
+            for lpn in 100..356 {
+                change(&mut journal, lpn, false);
+                if let Due::Pieces(plane, 1) = journal.next_due(None, Time::ZERO) {
+                    let set = sets.next().expect("two checkpoints of two pieces");
+                    journal.page_begun(set, plane, Vec::new());
+                    under_way.push(set);
+                }
+            }
+        }
+        let mut kept = Vec::new();
+        for set in under_way {
+            journal.page_over(set, None, Time::ZERO);
+            kept.push(journal.take_kept().iter().map(|(lpn, _)| lpn.get()).collect::<Vec<_>>());
+        }
+        assert_eq!(kept, [vec![], vec![3], vec![], vec![5]]);
+        assert!(journal.checkpoints.under_way.is_empty());
+    }
 }

@@ -147,6 +147,25 @@ fn a_checkpoint_takes_the_time_of_its_pages() {
     assert!(cut.lost.iter().all(|lost| lost.how == How::Unfound && lost.promised));
 }
 
+/// Where the host writes a map's interval while pieces of the checkpoint are being written, the next
+/// one begins: nothing that was promised is lost, whenever the power fails.
+#[test]
+fn checkpoints_begin_while_others_are_being_written() {
+    let keys = ["geometry.channels=2", "geometry.blocks_per_plane=64", "power.checkpoint_mib=1"];
+    let settings = plain(&keys);
+    let mut random = Random(5);
+    let mut one = |number: u64| {
+        let (at, first) = (number * 10, random.below(990));
+        let op = if number.is_multiple_of(8) { RequestOp::Trim } else { RequestOp::Write };
+        request(at, op, first, 32)
+    };
+    let requests: Vec<Request> = (0..400).map(&mut one).collect();
+    for at in (1..20).map(|step| Time::from_us(step * 50_000)) {
+        let (_, cut) = cut_at(&settings, &requests, at, 1);
+        assert!(cut.broken().next().is_none(), "{at:?}: {cut:?}");
+    }
+}
+
 /// What a capacitor saves of the map, or of what the journal lacks, is read behind the cut, and
 /// again where the power fails meanwhile, without another charge: a map of four bytes a unit, or a
 /// page for so many changes.
