@@ -82,8 +82,9 @@ impl Pools<'_> {
     }
 
     /// Writes units of a plane in order, with paced collection: after each one copies until the
-    /// plane has `target` spare units, those of the victim that have been dealt with included, or
-    /// no full block has an invalid unit. `begun` is that victim, and its next unit.
+    /// plane has `target` spare units, those of the victim that have been dealt with included, and
+    /// room for the next one, or no full block has an invalid unit. `begun` is that victim, and its
+    /// next unit.
     fn write_paced(
         &self,
         map: &mut ByPlane<'_>,
@@ -92,12 +93,17 @@ impl Pools<'_> {
         target: u32,
         begun: &mut Option<(BlockId, u32)>,
     ) {
+        let reserve = self.settings.keys.gc.reserve_blocks;
         for unit in units {
             map.put(self.settings, HOST, *unit);
             loop {
                 let walked = begun.map_or(0, |(_, next)| next);
                 let blocks = &mut map.map().blocks;
-                if blocks.spare_units(plane) + u64::from(walked) >= u64::from(target) {
+                let is_spared = blocks.spare_units(plane) + u64::from(walked) >= u64::from(target);
+                // Spare units may all be in open blocks of copies.
+                let has_room = blocks.has_open_block(plane, HOST)
+                    || u64::from(blocks.free_blocks(plane)) > reserve;
+                if is_spared && has_room {
                     break;
                 }
                 let Some((victim, next)) = *begun else {

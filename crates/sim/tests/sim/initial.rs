@@ -145,6 +145,32 @@ fn states_of_a_map_on_flash_hold_every_map_page() {
     }
 }
 
+/// Paced collection of an aged state leaves room for the next write, though all that it has freed
+/// may be in the open blocks of copies: with several generations there are as many.
+#[test]
+fn aged_states_of_several_generations_are_paced() {
+    for pacing in ["spare", "tokens"] {
+        for percent in 10..20 {
+            let settings = settings(&[
+                "map.store=resident",
+                "geometry.blocks_per_plane=64",
+                "geometry.pages_per_block=32",
+                "gc.soft_free_blocks=0",
+                "state.initial=aged",
+                "ftl.generations=2",
+                &*format!("ftl.over_provisioning_percent={percent}"),
+                &*format!("gc.pacing={pacing}"),
+            ]);
+            let (map, _) = made(&settings);
+            let units = (0..settings.exported_units).map(Lpn::new);
+            assert!(
+                units.into_iter().all(|lpn| map.lookup(lpn).is_some()),
+                "{pacing}, {percent} %"
+            );
+        }
+    }
+}
+
 #[test]
 fn seeds_change_random_states_and_nothing_else_does() {
     let places = |keys: &[&str]| -> Vec<_> {
