@@ -81,6 +81,7 @@ impl LinesOfReads<'_> {
             let set = self.sets.add_ahead(self.now, lpn, plane);
             let evicted = self.buffer.begin_ahead(lpn, set, self.sets.number(set));
             self.account.ahead_begins(lpn, evicted);
+            self.account.table_looked_up();
             self.account.unit_read_ahead();
             return Some((set, plane));
         }
@@ -96,6 +97,7 @@ impl LinesOfReads<'_> {
         let Some(line) = self.buffer.end_ahead(lpn, set, number) else { return };
         let stays = ppn.filter(|_| self.ftl.locate(lpn) == ppn);
         self.account.ahead_ends(lpn, stays);
+        self.account.ahead_put();
         self.put(lpn, line);
     }
 

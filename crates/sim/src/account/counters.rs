@@ -57,6 +57,8 @@ counted! {
     buffer_stalled => buffer.stalls;
     /// A dirty unit of the buffer was trimmed.
     dirty_unit_trimmed => buffer.trimmed_units;
+    /// A unit that was read ahead is put into the buffer.
+    ahead_put => buffer.ahead_puts;
     /// A read of flash left its unit in the buffer.
     unit_allocated => buffer.allocated_units;
     /// A die waits for power.

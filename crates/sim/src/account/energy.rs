@@ -266,7 +266,8 @@ impl Account {
         let (totals, buffer) = (&self.totals.energy, &self.totals.buffer);
         let host = |count: u64| if phase == Phase::Foreground { u128::from(count) } else { 0 };
         let gets = host(buffer.read_hits) + u128::from(totals.flushed[phase as usize]);
-        let puts = host(buffer.write_hits + buffer.write_misses + buffer.allocated_units);
+        let (written, read) = (buffer.write_hits + buffer.write_misses, buffer.allocated_units);
+        let puts = host(written + read + buffer.ahead_puts);
         let mut own = totals.quiet[phase as usize];
         if phase == Phase::Foreground {
             let sum = |count: fn(&Accesses) -> u64| totals.quiet.iter().map(count).sum::<u64>();

@@ -40,9 +40,11 @@ pub(super) struct BufferTotals {
     pub(super) stalls: u64,
     /// Units that reads of flash left in it.
     pub(super) allocated_units: u64,
-    /// Units that were read ahead, those of them that a read has asked for; page accesses of reads
-    /// that found their unit read ahead, those of them that waited for it.
+    /// Units that were read ahead, those of them that were put into it and those that a read has
+    /// asked for; page accesses of reads that found their unit read ahead, those of them that
+    /// waited for it.
     pub(super) ahead_units: u64,
+    pub(super) ahead_puts: u64,
     pub(super) ahead_read: u64,
     pub(super) ahead_hits: u64,
     pub(super) ahead_waits: u64,
@@ -167,6 +169,7 @@ saved!(BufferTotals {
     stalls,
     allocated_units,
     ahead_units,
+    ahead_puts,
     ahead_read,
     ahead_hits,
     ahead_waits,

@@ -17,7 +17,7 @@ use crate::saved::{Reader, RestoreError, Saved, Writer};
 const MAGIC: [u8; 8] = *b"FLASHYRD";
 
 /// Raised when anything that is saved changes.
-const VERSION: u32 = 21;
+const VERSION: u32 = 22;
 
 impl Device {
     /// Whether [`Self::save`] can save it: not where a user's own translation layer cannot be

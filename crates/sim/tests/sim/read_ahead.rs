@@ -191,6 +191,17 @@ fn energy_of_reading_ahead_is_that_of_no_request() {
     assert_eq!(ahead.unread_pj, 1_000_000 * ahead.unread_units);
 }
 
+/// Each unit that is read ahead is put into the buffer, each read that finds it there gets it, and
+/// the place of each unit that flash reads is looked up.
+#[test]
+fn units_that_are_read_ahead_take_the_energy_of_their_puts() {
+    let of_bytes = ["energy.buffer_read_fj_per_byte=1000", "energy.buffer_write_fj_per_byte=3000"];
+    let (_, report) = closed(&ahead(&of_bytes), 1, &in_order(0, 100));
+    let units = of(&report).units;
+    assert_eq!(report.energy_pj.by_resource["buffer"], 4_096 * (98 + 3 * units));
+    assert_eq!(report.memory.table_accesses, 2 + units);
+}
+
 /// Dirty units are not displaced: where all lines are dirty, nothing is read ahead.
 #[test]
 fn dirty_units_keep_their_lines() {
