@@ -29,9 +29,9 @@ use std::time::Instant;
 
 /// Runs `flashyard run`.
 pub(crate) fn run(args: &RunArgs, own: &OwnParts) -> Result<()> {
-    let Wanted { inputs, settings, whole, has_series } = wanted(args, own)?;
+    let Wanted { inputs, settings, whole, has_series, has_meter } = wanted(args, own)?;
     let folder = args.out.as_deref().map(folder).transpose()?;
-    let (mut observers, logs) = logs(args, &settings)?;
+    let (mut observers, logs) = logs(args, &settings, has_meter)?;
     let timeline = args.timeline.as_deref().map(WholeFile::create).transpose()?.map(|file| {
         let (logger, timeline) = TimelineLogger::new(args.window.unwrap_or_default(), whole, file);
         observers.push(Box::new(logger));
@@ -56,6 +56,9 @@ pub(crate) fn run(args: &RunArgs, own: &OwnParts) -> Result<()> {
     let plotted = report::series::Series::of(&outcome.report);
     if !has_series {
         outcome.report.forget_series();
+    }
+    if !has_meter {
+        outcome.report.power.meter = None;
     }
     let object = outcome.object(&inputs);
     let mut text = serde_json::to_string_pretty(&object).context("the results as JSON")?;
@@ -83,9 +86,8 @@ pub(crate) fn run(args: &RunArgs, own: &OwnParts) -> Result<()> {
     }
     files.into_iter().try_for_each(WholeFile::finish)?;
     if let Some(path) = &args.out {
-        let has_power = !settings.keys.metrics.power_us.is_zero();
         let has_series = outcome.report.series.is_some();
-        remove_others(path, [has_power, has_series, outcome.cuts.is_some()])?;
+        remove_others(path, [has_meter, has_series, outcome.cuts.is_some()])?;
     }
     folder.into_iter().for_each(Folder::keep);
     if args.json {
@@ -130,26 +132,27 @@ struct Wanted {
     settings: Settings,
     /// Measured time is simulated time.
     whole: bool,
-    /// The run has a time series of its own.
+    /// The run has a time series of its own ...
     has_series: bool,
+    /// ... and a power meter.
+    has_meter: bool,
 }
 
 /// Resolves the arguments, and says what was changed that nobody named.
 fn wanted(args: &RunArgs, own: &OwnParts) -> Result<Wanted> {
-    let mut inputs = Plan::new(&Bases::new(own.clone()), &args.input.selection(), &[])?;
+    let inputs = Plan::new(&Bases::new(own.clone()), &args.input.selection(), &[])?;
     // A timeline shows power where measured time is simulated time.
     let whole = inputs.experiment().phases.len() == 1 && inputs.restore.is_none();
-    if args.power.is_some() || (args.timeline.is_some() && whole) {
-        inputs.measure_power();
-    }
     let mut settings = inputs.settings()?;
     let has_series = keep_series(args, &mut settings);
+    let is_metered = args.power.is_some() || (args.timeline.is_some() && whole);
+    let has_meter = keep_meter(is_metered, &mut settings);
     inputs.notes().for_each(note);
     let need = inputs.need(&settings, args.input.check).with_cuts(args.cuts.unwrap_or(0));
     if let Some(what) = need.check()? {
         note(what);
     }
-    Ok(Wanted { inputs, settings, whole, has_series })
+    Ok(Wanted { inputs, settings, whole, has_series, has_meter })
 }
 
 /// The files in the folder of `--out` that are written when the run is over: the results as JSON,
@@ -222,6 +225,17 @@ fn keep_series(args: &RunArgs, settings: &mut Settings) -> bool {
     has_series
 }
 
+/// Lets a run whose files show power take a sample every millisecond where it has no power meter.
+/// Says whether the run has one of its own.
+fn keep_meter(is_metered: bool, settings: &mut Settings) -> bool {
+    let period = &mut settings.keys.metrics.power_us;
+    let has_meter = *period > Span::ZERO;
+    if is_metered && !has_meter {
+        *period = Span::from_ms(1);
+    }
+    has_meter
+}
+
 /// Why there is nothing to plot over time.
 fn no_series(args: &RunArgs) -> String {
     match args.save {
@@ -234,8 +248,8 @@ fn no_series(args: &RunArgs) -> String {
 /// Logs: their ends for the device, and for whoever finishes them.
 type Logs = (Vec<Box<dyn Observer>>, Vec<SharedLog>);
 
-/// The logs that are asked for.
-fn logs(args: &RunArgs, settings: &Settings) -> Result<Logs> {
+/// The logs that are asked for, and that of the power meter in the folder of results.
+fn logs(args: &RunArgs, settings: &Settings, has_meter: bool) -> Result<Logs> {
     if settings.keys.is_disk() {
         let given = [
             ("--commands", args.commands.is_some()),
@@ -254,8 +268,7 @@ fn logs(args: &RunArgs, settings: &Settings) -> Result<Logs> {
             return Err(wrong(&format!("{option}: {what}; --set bus.precision=requests")));
         }
     }
-    let meters = !settings.keys.metrics.power_us.is_zero();
-    let in_folder = args.out.iter().filter(|_| meters);
+    let in_folder = args.out.iter().filter(|_| has_meter);
     let in_folder =
         in_folder.flat_map(|folder| ["power.csv", "power.parquet"].map(|name| folder.join(name)));
     let in_folder = in_folder.filter(|path| PARQUET.here || !is_parquet(path));

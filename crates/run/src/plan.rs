@@ -11,7 +11,6 @@ use crate::workload_file;
 use anyhow::Result;
 use flashyard_core::key::Value;
 use flashyard_core::request::Request;
-use flashyard_core::units::Span;
 use flashyard_sim::config::{DeviceKeys, Problem, Section, Sections, Settings, apply_setting};
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::parts::log::SchemeName;
@@ -366,14 +365,6 @@ impl Plan {
     pub fn shown(&self, path: &str) -> Option<String> {
         let (section, name) = path.rsplit_once('.')?;
         self.sections.shown(section, name)
-    }
-
-    /// A device that has no power meter gets one that takes a sample every millisecond.
-    pub const fn measure_power(&mut self) {
-        let period = &mut self.sections.device.metrics.power_us;
-        if period.is_zero() {
-            *period = Span::from_ms(1);
-        }
     }
 
     /// A device and a workload by name, with settings applied to both: the option that gave a
