@@ -321,6 +321,13 @@ pub(crate) fn goal(goal: &Goal, point: &[Setting], search: &Search) -> String {
             "{word} {key} with {words}: {}; that is the end of the range, so widen the range to go on",
             goal.value(answer)
         ),
+        End::Nowhere(far) if search.is_reversed(goal) => writeln!(
+            said,
+            "no value found: {words} does not hold at the far end, {key} = {}, but it does at the other \
+             end; find = \"{}\" finds where it ends",
+            goal.value(far),
+            if goal.find == Find::Least { "most" } else { "least" }
+        ),
         End::Nowhere(far) => writeln!(
             said,
             "no value found: {words} does not hold at the far end, {key} = {}",

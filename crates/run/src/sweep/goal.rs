@@ -2,6 +2,7 @@
 //! above a limit, found by bisection.
 
 use super::file::{Find, Goal};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// What was found at a value: the figure, half of its confidence interval, and why there is none.
@@ -68,16 +69,29 @@ impl Search {
     }
 
     /// The first two neighbours among the values that were tried between which the figure goes the
-    /// wrong way.
+    /// other way than between two others.
     pub fn turns(&self, goal: &Goal) -> Option<(u64, u64)> {
         // With the value of the key the figure comes nearer to the goal, or the other way round.
-        let rises = goal.below == (goal.find == Find::Most);
+        let expected = if goal.below == (goal.find == Find::Most) {
+            Ordering::Less
+        } else {
+            Ordering::Greater
+        };
         let all: Vec<(u64, f64)> =
             self.tried.iter().filter_map(|(&number, one)| Some((number, one.value?))).collect();
-        let wrong = |pair: &&[(u64, f64)]| {
-            if rises { pair[1].1 < pair[0].1 } else { pair[1].1 > pair[0].1 }
+        let goes = |way: Ordering| {
+            all.windows(2).find(|pair| pair[0].1.partial_cmp(&pair[1].1) == Some(way))
         };
-        all.windows(2).find(wrong).map(|pair| (pair[0].0, pair[1].0))
+        let wrong = goes(expected.reverse()).filter(|_| goes(expected).is_some())?;
+        Some((wrong[0].0, wrong[1].0))
+    }
+
+    /// Whether the goal is met at the end where it should be hardest, and not at the other one: the
+    /// figure goes the other way than `find` says.
+    pub fn is_reversed(&self, goal: &Goal) -> bool {
+        let hard = if goal.find == Find::Least { 0 } else { goal.last };
+        let met = self.tried.get(&hard).is_some_and(|one| goal.holds(one.value));
+        met && matches!(self.end(goal), End::Nowhere(_))
     }
 
     /// Runs of a search at most: both ends, and the bisection.
@@ -183,5 +197,18 @@ mod tests {
         let (_, found) =
             search(&goal, |number| if number == 22 { 99.0 } else { 45.0 - number as f64 });
         assert_eq!(found.turns(&goal), Some((0, 22)));
+    }
+
+    /// A figure that goes one way has no other answers, whichever way that is; where it goes the
+    /// other way than the goal says, the search knows.
+    #[test]
+    fn a_figure_that_goes_the_other_way_is_no_turn() {
+        for limit in [10, 100] {
+            let goal = goal("least", &format!("below = {limit}"));
+            let (end, found) = search(&goal, |number| number as f64);
+            let all = limit == 100;
+            assert_eq!(end, if all { End::Everywhere(0) } else { End::Nowhere(45) });
+            assert_eq!((found.turns(&goal), found.is_reversed(&goal)), (None, !all));
+        }
     }
 }
