@@ -577,14 +577,19 @@ fn check_spare(
     // block more.
     let uneven = u64::from(keys.ftl.allocation == Allocation::Dynamic && planes > 1);
     let needed = valid_blocks + spare + uneven;
-    let bad = unusable(keys);
-    let good = keys.geometry.blocks_per_plane.saturating_sub(bad);
+    let good = keys.geometry.blocks_per_plane.saturating_sub(unusable(keys));
+    let (bad, slc) = (factory_bad(keys), set_aside(keys));
     let of_bad = if bad > 0 { format!(", {bad} of them bad,") } else { String::new() };
+    let of_slc = match slc {
+        0 => String::new(),
+        _ => format!(" without the {slc} that slc.static_percent sets aside"),
+    };
+    let lower = if slc > 0 { "lower slc.static_percent, or " } else { "" };
     if exported == 0 || good < needed {
         fail(format!(
-            "geometry.blocks_per_plane: {} blocks{of_bad} leave no room to write: {valid_blocks} of valid units, {rewrite} of rewritten map pages, \
+            "geometry.blocks_per_plane: {} blocks{of_bad}{of_slc} leave no room to write: {valid_blocks} of valid units, {rewrite} of rewritten map pages, \
              {open} open, {} of gc.reserve_blocks and {} to copy into need {needed}; \
-             raise ftl.over_provisioning_percent or blocks_per_plane",
+             {lower}raise ftl.over_provisioning_percent or blocks_per_plane",
             keys.geometry.blocks_per_plane,
             reserve,
             1 + uneven
@@ -601,7 +606,12 @@ fn factory_bad(keys: &DeviceKeys) -> u64 {
 
 /// The same and those that are set aside for one bit a cell.
 fn unusable(keys: &DeviceKeys) -> u64 {
-    factory_bad(keys) + keys.slc.static_blocks(keys.geometry.blocks_per_plane)
+    factory_bad(keys) + set_aside(keys)
+}
+
+/// Blocks of each plane that are set aside for one bit a cell.
+fn set_aside(keys: &DeviceKeys) -> u64 {
+    keys.slc.static_blocks(keys.geometry.blocks_per_plane)
 }
 
 /// The deeper level of sleep comes later.
