@@ -54,12 +54,7 @@ pub(crate) fn run(args: &RunArgs, own: &OwnParts) -> Result<()> {
     let (mut outcome, saved) = simulated(args, &inputs, &settings, observers)?;
     let seconds = start.elapsed().as_secs_f64();
     let plotted = report::series::Series::of(&outcome.report);
-    if !has_series {
-        outcome.report.forget_series();
-    }
-    if !has_meter {
-        outcome.report.power.meter = None;
-    }
+    keep_own(&mut outcome.report, has_series, has_meter);
     let object = outcome.object(&inputs);
     let mut text = serde_json::to_string_pretty(&object).context("the results as JSON")?;
     text.push('\n');
@@ -234,6 +229,16 @@ fn keep_meter(is_metered: bool, settings: &mut Settings) -> bool {
         *period = Span::from_ms(1);
     }
     has_meter
+}
+
+/// Takes from the results what the run keeps for its files alone.
+fn keep_own(report: &mut Report, has_series: bool, has_meter: bool) {
+    if !has_series {
+        report.forget_series();
+    }
+    if !has_meter {
+        report.power.meter = None;
+    }
 }
 
 /// Why there is nothing to plot over time.

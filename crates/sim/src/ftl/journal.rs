@@ -424,8 +424,8 @@ mod tests {
     use super::*;
     use crate::config::{DeviceKeys, MapStore};
 
-    /// The next checkpoint may begin before the pieces of this one are written: each keeps the trims
-    /// that were made before its own first piece, and no later ones.
+    /// The next checkpoint may begin before the pieces of this one are written: each keeps the
+    /// trims that were made before its own first piece, and no later ones.
     #[test]
     fn checkpoints_that_overlap_keep_the_trims_before_them() {
         let mut keys = DeviceKeys::default();

@@ -114,8 +114,8 @@ impl Waiting<'_> {
         }
     }
 
-    /// Whether a host read waits for the page on another of the joined planes, beside that of a unit
-    /// that was never written.
+    /// Whether a host read waits for the page on another of the joined planes, beside that of a
+    /// unit that was never written.
     fn waits_beside(&self, lpn: Lpn, die: DieId, (own, page): (u32, u32)) -> bool {
         let geometry = &self.settings.geometry;
         let pages = page * geometry.joined..(page + 1) * geometry.joined;

@@ -147,8 +147,8 @@ fn a_checkpoint_takes_the_time_of_its_pages() {
     assert!(cut.lost.iter().all(|lost| lost.how == How::Unfound && lost.promised));
 }
 
-/// Where the host writes a map's interval while pieces of the checkpoint are being written, the next
-/// one begins: nothing that was promised is lost, whenever the power fails.
+/// The next checkpoint begins though pieces of the one before it are still being written: nothing
+/// that was promised is lost, whenever the power fails.
 #[test]
 fn checkpoints_begin_while_others_are_being_written() {
     let keys = ["geometry.channels=2", "geometry.blocks_per_plane=64", "power.checkpoint_mib=1"];
