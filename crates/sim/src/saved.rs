@@ -52,7 +52,7 @@ impl fmt::Display for RestoreError {
             ),
             Self::Settings { saved, wanted } => write!(
                 f,
-                "the saved device has other settings: {saved} where this one has {wanted}; sections geometry, map, ftl and placement and the cells of nand must agree"
+                "the saved device has other settings: {saved} where this one has {wanted}; the sections geometry, map, ftl and placement, the cells and bad blocks of nand, the sizes of the SLC cache, and whether the map is written must agree"
             ),
             Self::Truncated => f.write_str("the saved device is incomplete"),
             Self::Corrupt => f.write_str("the saved device is damaged"),

@@ -92,7 +92,8 @@ impl DeviceKeys {
         let why = if family == FirmwareFamily::None {
             return None;
         } else if !self.is_page_map() {
-            format!("it paces a page map, not ftl.scheme = {:?}", self.scheme_name())
+            let scheme = self.scheme_name();
+            format!("it paces a page map, not ftl.scheme = {scheme:?}; set ftl.scheme = \"page\"")
         } else if self.gc.start == GcStart::Needed {
             "it copies before blocks are needed; set gc.start = \"early\"".to_string()
         } else if !self.gc.preemptible {

@@ -45,6 +45,7 @@ impl DeviceKeys {
                 "aged",
                 "no steady state of map pages on flash is known",
             );
+            found.map_on_flash(store.0 != MapStore::Resident);
             return Ok(found.found);
         }
         let names = self.layer_names();
@@ -142,11 +143,28 @@ impl Needs<'_> {
         );
     }
 
+    /// Parts that need the map in memory, and the blocks that map pages need.
+    fn map_on_flash(&mut self, is_on_flash: bool) {
+        let keys = self.keys;
+        if !is_on_flash {
+            return;
+        }
+        let known = "reading ahead needs the place of each unit";
+        self.want(keys.buffer.read_ahead_kib > 0, "buffer.read_ahead_kib", "0", known);
+        self.want(keys.map.log_bytes > 0, "map.log_bytes", "0", "only a map in memory is logged");
+        let blocks = "map pages take blocks of the reserve";
+        self.want(keys.gc.reserve_blocks == 1, "gc.reserve_blocks", "2", blocks);
+    }
+
     /// Parts that layers that plan have no use for.
     fn rest(&mut self) {
         let keys = self.keys;
         let family = keys.firmware.family != FirmwareFamily::None;
         self.want(family, "firmware.family", "none", "families pace the collection of a page map");
+        let of_pages = "only a page map is logged";
+        self.want(keys.map.log_bytes > 0, "map.log_bytes", "0", of_pages);
+        let stripes = "only a page map stripes by several pages";
+        self.want(keys.ftl.stripe_pages > 1, "ftl.stripe_pages", "1", stripes);
         let idle = "the layer manages free blocks itself";
         self.want(keys.gc.restore, "gc.restore", "false", idle);
         self.want(keys.gc.copyback, "gc.copyback", "false", "the layer plans its own copies");

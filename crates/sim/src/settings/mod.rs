@@ -208,7 +208,7 @@ fn check_frontier(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
         ),
         (
             keys.bus.precision == Precision::Requests,
-            "operations that take the channel as a whole; set bus.precision = \"operations\"",
+            "operations that take the channel as a whole; set bus.precision = \"phases\"",
         ),
     ];
     for (_, what) in needs.iter().filter(|(lacks, _)| *lacks) {

@@ -147,18 +147,22 @@ fn check_parts(keys: &DeviceKeys, geometry: &Geometry, what: &str, fail: &mut im
         "knows no handles",
         "set placement.handles = 1",
     );
+    let (knows, levels) =
+        ("knows no bad blocks", "chooses the blocks it writes, and no wear is levelled behind it");
     refuse(
-        !keys.nand.factory_bad_percent.is_zero() || keys.nand.endurance_cycles > 0,
+        keys.nand.endurance_cycles > 0,
         "nand.endurance_cycles",
-        "knows no bad blocks",
-        "set nand.endurance_cycles = 0 and nand.factory_bad_percent = 0",
+        knows,
+        "set nand.endurance_cycles = 0",
     );
     refuse(
-        keys.wear.dynamic || keys.wear.static_gap > 0,
-        "wear.static_gap",
-        "chooses the blocks it writes, and no wear is levelled behind it",
-        "set wear.static_gap = 0 and wear.dynamic = false",
+        !keys.nand.factory_bad_percent.is_zero(),
+        "nand.factory_bad_percent",
+        knows,
+        "set nand.factory_bad_percent = 0",
     );
+    refuse(keys.wear.static_gap > 0, "wear.static_gap", levels, "set wear.static_gap = 0");
+    refuse(keys.wear.dynamic, "wear.dynamic", levels, "set wear.dynamic = false");
     refuse(
         keys.state.initial == InitialState::Steady,
         "state.initial",

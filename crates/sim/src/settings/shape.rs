@@ -39,6 +39,11 @@ impl Settings {
                 text += &format!("{path} = {value}\n");
             }
         }
+        if !planned {
+            // Their pages fill blocks that data never go to.
+            let writes = if self.keys.power.is_written() { "a" } else { "no" };
+            text += &format!("{writes} journal or checkpoints of the map (section power)\n");
+        }
         text
     }
 
