@@ -8,7 +8,7 @@ use crate::sets::{Sets, Stage};
 use flashyard_core::units::{BlockId, PlaneId, Ppn, Time};
 
 /// Free blocks of a plane that a fold needs where its erase gives none back, and where it does.
-const FREE_TO_FOLD: [u64; 2] = [2, 1];
+pub(super) const FREE_TO_FOLD: [u64; 2] = [2, 1];
 
 impl Base {
     /// Where a write of host data goes: to the cache while that has room, or to blocks with all

@@ -595,8 +595,10 @@ fn check_spare(
             1 + uneven
         ));
     }
-    let most = (good + 1).saturating_sub(spare).saturating_mul(dense);
-    most.saturating_sub(1)
+    // Where one block is free and none gains, at least so many units are valid. With `held` the
+    // block that is open for copies takes another one from those that are full.
+    let most = (good + 1 - held).saturating_sub(spare).saturating_mul(dense);
+    most.saturating_sub(1 - held)
 }
 
 /// Blocks of each plane that are bad from the start.

@@ -3,7 +3,7 @@
 
 use crate::common::phases::{Bench, named, pacing};
 use crate::common::{
-    Random, one_full_die, record, request, restored, saved, settings, unchecked, write,
+    Random, one_full_die, record, request, restored, saved, settings, try_record, unchecked, write,
 };
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::{Request, RequestOp};
@@ -396,4 +396,37 @@ fn small_devices_keep_their_spare_space() {
     let (least, most) = (thresholds(2, 2, 2), thresholds(5, 5, 4));
     assert!(usual <= 1.1 * least.0 && left >= 0.9 * least.1, "{usual} {left} {least:?}");
     assert!(most.0 > 1.5 * usual && most.1 < 0.7 * left, "{usual} {left} {most:?}");
+}
+
+/// Where jobs start for a program that needs a block and writes choose their planes, a plane that
+/// could collect no more sends its writes to another one, and does not open its last free block.
+#[test]
+fn planes_that_writes_choose_keep_a_block_to_copy_into() {
+    let mut failed = Vec::new();
+    for reserve in [1, 2, 4] {
+        for initial in ["full", "random"] {
+            let settings = settings(&[
+                "geometry.ways=2",
+                "geometry.planes=2",
+                "geometry.blocks_per_plane=100",
+                "geometry.pages_per_block=4",
+                "map.store=resident",
+                "ftl.allocation=dynamic",
+                "ftl.over_provisioning_percent=7.5",
+                "gc.start=needed",
+                "queue.depth=4",
+                &format!("gc.reserve_blocks={reserve}"),
+                &format!("state.initial={initial}"),
+            ]);
+            let units = u64::from(settings.exported_units);
+            for seed in 1..5 {
+                let mut random = Random(seed);
+                let writes: Vec<_> = (0..8_000).map(|_| write(0, random.below(units))).collect();
+                if let Err(error) = try_record(&settings, &[], &writes) {
+                    failed.push(format!("reserve {reserve}, {initial}, seed {seed}: {error}"));
+                }
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{failed:#?}");
 }

@@ -2,7 +2,8 @@
 //! and behind that, what an idle time gives back, write amplification and energy.
 
 use crate::common::{
-    read, record, request, restored, saved, seeds, settings, try_record, try_settings, unchecked,
+    Random, read, record, request, restored, saved, seeds, settings, try_record, try_settings,
+    unchecked, write,
 };
 use crate::generators::devices::{Family, case};
 use flashyard_core::command::{Op, Purpose};
@@ -291,6 +292,47 @@ fn a_cache_that_is_off_changes_nothing() {
     assert_eq!(format!("{report:?}"), format!("{other:?}"));
     assert_eq!(report.slc, None);
     assert!(!report.flash.pages["programs"].contains_key("fold"));
+}
+
+/// While a fold may still open a block, and its erase gives none back, neither the journal and
+/// checkpoints nor host data take the block that is left to garbage collection.
+#[test]
+fn folds_leave_garbage_collection_a_block() {
+    let small = [
+        "geometry.blocks_per_plane=48",
+        "geometry.pages_per_block=4",
+        "nand.bits_per_cell=2",
+        "ftl.over_provisioning_percent=33.3",
+    ];
+    // Keys, and the time between bursts of 40 writes; 0: all come at once.
+    let cases: [(&[&str], u64); 3] = [
+        (&["slc.when_full=fold", "power.journal_entries=16"], 0),
+        (&["slc.when_full=fold", "power.checkpoint_mib=1"], 0),
+        (&["slc.when_full=direct", "slc.fold_idle_us=50"], 45_000),
+    ];
+    let base = [
+        "gc.soft_free_blocks=1",
+        "gc.hard_free_blocks=1",
+        "gc.reserve_blocks=1",
+        "slc.static_percent=10",
+    ];
+    let (mut failed, mut folds) = (Vec::new(), 0);
+    for (keys, gap) in cases {
+        let shape = if gap == 0 { &small[..] } else { &[] };
+        let settings = device(&[shape, &base, keys].concat());
+        let units = u64::from(settings.exported_units);
+        for seed in 1..5 {
+            let mut random = Random(seed);
+            let writes: Vec<_> =
+                (0..6_000).map(|at| write(at / 40 * gap, random.below(units))).collect();
+            match try_record(&settings, &[], &writes) {
+                Ok((report, _)) => folds += report.slc.expect("a cache").folds,
+                Err(error) => failed.push(format!("{keys:?}, seed {seed}: {error}")),
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{failed:#?}");
+    assert!(folds > 1_000, "{folds}");
 }
 
 /// What a cache does not go with is refused, with a remedy.

@@ -10,6 +10,8 @@
 
 use super::PageFtl;
 use super::job::Job;
+use crate::ftl::base::Base;
+use crate::ftl::cells::FREE_TO_FOLD;
 use crate::ftl::lent::{BegunJob, Charge, Deed, Lent};
 use crate::ftl::placement::Placement;
 use crate::observe::Trigger;
@@ -53,6 +55,14 @@ impl PageFtl {
             self.start_fold(plane, charge, (Trigger::FoldForSpace, true), lent);
         }
         folds
+    }
+
+    /// Free blocks that a fold leaves to nobody else: the one that its copies may still open, and
+    /// the one of garbage collection, where its erase gives none back. Otherwise none.
+    pub(super) fn held_for_fold(&self, base: &Base, plane: PlaneId) -> u64 {
+        let takes = |job: &Job| job.folds && !job.opened && !base.map.blocks.fold_frees(job.victim);
+        let takes = self.planes[plane.index()].job.as_ref().is_some_and(takes);
+        if takes { FREE_TO_FOLD[0] } else { 0 }
     }
 
     /// Folds a block because the device is idle, or makes room for that.

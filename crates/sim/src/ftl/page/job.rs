@@ -23,6 +23,8 @@ pub(in crate::ftl) struct Job {
     pub(super) levels: bool,
     /// Whether it folds a block of the SLC cache.
     pub(super) folds: bool,
+    /// Whether its copies have opened a block.
+    pub(super) opened: bool,
     /// With pacing: copies that each unit written owes, in parts of one.
     pub(super) ratio: u64,
     /// With pacing: what the eraser waits for in place of the copies, if it waits.
@@ -48,6 +50,7 @@ impl Job {
             charge,
             levels,
             folds: false,
+            opened: false,
             ratio: 0,
             gate: None,
             presses: false,

@@ -12,7 +12,7 @@ use crate::handle::SetId;
 use crate::observe::Trigger;
 use crate::parts::blocks::{Freed, Frontier};
 use crate::saved::{Reader, RestoreError, Saved, Writer};
-use crate::sets::{Sets, Wait};
+use crate::sets::{Sets, Stage, Wait};
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::{DieId, Lpn, PlaneId, Ppn};
 
@@ -216,7 +216,7 @@ impl Placement for PageFtl {
         let (plane, stage) = (sets.plane(set), sets.stage(set));
         let frontier = base.frontier(set, sets);
         if frontier != Frontier::Slc
-            && base.free_blocks(plane) <= base.held_in_reserve(stage, frontier)
+            && base.free_blocks(plane) <= self.held(base, plane, stage, frontier)
             && !self.may_fill_open_block(base, plane, stage, frontier)
             && !std::mem::take(&mut self.plane_mut(plane).overdraws)
         {
@@ -231,6 +231,9 @@ impl Placement for PageFtl {
         }
         if opened {
             self.plane_mut(plane).overdraws = false;
+            if stage == Stage::FoldProgram {
+                self.job_mut(plane).opened = true;
+            }
             Binding::NewBlock(ppn)
         } else {
             Binding::Page(ppn)

@@ -74,6 +74,16 @@ impl PageFtl {
         Room::Elsewhere(plane)
     }
 
+    /// Blocks of a plane held in reserve: with at most so many free ones a program opens none.
+    #[inline]
+    pub(super) fn held(&self, base: &Base, plane: PlaneId, stage: Stage, at: Frontier) -> u64 {
+        let held = base.held_in_reserve(stage, at);
+        if base.slc.is_none() || matches!(stage, Stage::CopyProgram | Stage::FoldProgram) {
+            return held;
+        }
+        held.max(self.held_for_fold(base, plane))
+    }
+
     /// Whether a program may fill the open block of its frontier when no new block may be opened.
     /// If copies of garbage collection fill the same block, map pages may while no block is free
     /// for the copies only if they are rewrites that a job itself needs; host data may only while
