@@ -47,17 +47,18 @@ pub(crate) fn run(root: &Path) -> Result<String> {
     ci.cargo("doc", "doc --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")])?;
     ci.cargo("doc tests", "test --workspace --doc", &[])?;
     beside(
-        || {
-            ci.cargo("tests", TESTS, &KEPT)?;
-            step("python", || crate::python::run_where_possible(root))
-        },
+        || ci.cargo("tests", TESTS, &KEPT),
         || {
             step("packages of Python", || crate::python::prepare(root).map(drop))?;
             step("fuzz targets", || crate::fuzz::check(root))?;
             step("schema", || crate::schema::run_where_possible(root))
         },
     )?;
-    step("browser", || crate::browser::run_where_possible(root))?;
+    // The tests of Python are one thread.
+    beside(
+        || step("python", || crate::python::run_where_possible(root)),
+        || step("browser", || crate::browser::run_where_possible(root)),
+    )?;
     crate::log(&format!("ci: every step passed, {}", seconds(start)));
     Ok(String::new())
 }

@@ -285,7 +285,7 @@ fn spare_space(report: &Report) -> Fact {
         None => ("none".to_string(), String::new()),
         Some(left) => {
             let all = percent(verdict.over_provisioning);
-            let left = percent(left);
+            let left = percent(left.max(0.0));
             let sentence =
                 format!("of {all} over-provisioning {left} are left beside free and open blocks");
             (left, sentence)
@@ -461,7 +461,7 @@ fn eaten(report: &Report) -> Option<Warning> {
         what: "free blocks that the thresholds of garbage collection keep, and open blocks, take \
                more than half of the spare space; lower gc.hard_free_blocks and gc.soft_free_blocks"
             .to_string(),
-        how_much: format!("{:.1} % are left of {:.1} %", 100.0 * left, 100.0 * all),
+        how_much: format!("{:.1} % are left of {:.1} %", 100.0 * left.max(0.0), 100.0 * all),
     })
 }
 

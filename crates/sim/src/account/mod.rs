@@ -17,7 +17,7 @@ mod totals;
 mod usage;
 mod watch;
 
-use crate::config::{EnergyKeys, MapStore, PlacementKeys, Settings};
+use crate::config::{EnergyKeys, InitialState, MapStore, PlacementKeys, Settings};
 use crate::metrics::meter::Meter;
 use crate::metrics::series::{OfHandle, Series};
 use crate::parts::memory::TableCost;
@@ -58,6 +58,8 @@ struct Config {
     reads_ahead: bool,
     /// Whether a translation layer merges blocks in place of garbage collection.
     merges: bool,
+    /// What it held at first.
+    initial: &'static str,
     over_provisioning: f64,
     /// Whether host reads find wrong bits.
     bit_errors: bool,
@@ -90,6 +92,10 @@ impl Config {
             journals: settings.keys.power.is_on() || settings.keys.map.log_bytes > 0,
             reads_ahead: settings.keys.buffer.reads_ahead(),
             merges: settings.keys.plans(),
+            initial: match settings.keys.is_disk() {
+                true => "spinning",
+                false => settings.keys.state.initial.word(),
+            },
             over_provisioning: settings.over_provisioning(),
             bit_errors: settings.keys.nand.bit_errors_ppb > 0,
             retries: settings.keys.retry.is_on(),
@@ -208,6 +214,7 @@ impl Account {
     }
 
     pub(crate) fn save(&self, to: &mut Writer<'_>) {
+        to.text(self.config.initial);
         self.made.save(to);
         self.totals.save(to);
         self.measured.save(to);
@@ -225,6 +232,9 @@ impl Account {
         ftl: &FtlFigures,
     ) -> Result<(), RestoreError> {
         self.restored = true;
+        let saved = from.text()?;
+        let state = InitialState::WORDS.iter().find(|word| **word == saved);
+        self.config.initial = state.ok_or(RestoreError::Corrupt)?;
         self.made.load(from)?;
         self.totals.load(from)?;
         self.measured.load(from)?;

@@ -35,8 +35,6 @@ pub(crate) struct EndState {
     /// Units of the write buffer, and how many of them are dirty.
     pub(crate) buffer_units: u64,
     pub(crate) dirty_units: u64,
-    /// The name of what the device held at first.
-    pub(crate) initial: &'static str,
     /// None of schemes with log blocks.
     pub(crate) effective_over_provisioning: Option<f64>,
     /// Where channels carry bus requests.
@@ -436,7 +434,7 @@ impl Account {
         let capacity = u128::from(span) * u128::from(self.config.geometry.dies());
         let busy = self.measured.die_ns();
         Verdict {
-            initial_state: end.initial,
+            initial_state: self.config.initial,
             initial_write_amplification: self.made.write_amplification,
             initial_error: self.made.error,
             over_provisioning: self.config.over_provisioning,

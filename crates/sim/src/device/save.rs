@@ -38,7 +38,6 @@ impl Device {
         to.bytes(&MAGIC);
         VERSION.save(&mut to);
         to.text(&self.settings.shape());
-        to.text(self.settings.keys.state.initial.word());
         self.rests_at().max(self.host.ready()).save(&mut to);
         [self.host.arrived(), self.sets.next_number(), self.queues.next_insertion()].save(&mut to);
         self.ftl.save_map(&mut to);
@@ -74,15 +73,11 @@ impl Device {
             return Err(RestoreError::Version { found, known: VERSION });
         }
         settings.agrees_with(&from.text()?)?;
-        let word = from.text()?;
-        let initial = InitialState::ALL.iter().find(|state| state.word() == word);
-        let initial = *initial.ok_or(RestoreError::Corrupt)?;
         let mut fresh = settings.clone();
         fresh.keys.state.initial = InitialState::Fresh;
         fresh.keys.buffer.initial = InitialBuffer::Empty;
         let mut device = Self::with_policy(&fresh, policy);
         device.settings = settings.clone();
-        device.settings.keys.state.initial = initial;
         device.load(&mut from)?;
         from.finish()?;
         Ok(device)

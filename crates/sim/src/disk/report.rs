@@ -22,7 +22,6 @@ impl Disk {
             buffer_units: settings.keys.disk.cache_bytes()
                 / u64::from(settings.geometry.unit_bytes()),
             dirty_units: 0,
-            initial: "spinning",
             effective_over_provisioning: None,
             bus: None,
             slc: None,

@@ -90,7 +90,6 @@ impl Teller<'_> {
             cleaned: ftl.batch_cleaned(),
             buffer_units: lines.map_or(0, |lines| lines.units().into()),
             dirty_units: lines.map_or(0, |lines| lines.dirty().into()),
-            initial: settings.keys.state.initial.word(),
             effective_over_provisioning: ftl
                 .is_page_map()
                 .then(|| initial::effective_over_provisioning(settings)),

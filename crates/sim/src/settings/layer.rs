@@ -237,6 +237,23 @@ mod tests {
         }
     }
 
+    /// Parts that not every layer has are taken out for those that lack them.
+    #[test]
+    fn layers_take_out_what_only_a_map_in_memory_has() {
+        let mut keys = tlc();
+        (keys.ftl.stripe_pages, keys.map.log_bytes) = (3, 512);
+        (keys.buffer.bytes, keys.buffer.read_ahead_kib) = (1 << 20, 64);
+        (keys.gc.soft_free_blocks, keys.gc.hard_free_blocks) = (2, 1);
+        keys.gc.reserve_blocks = 1;
+        Settings::new(keys.clone()).unwrap();
+        for name in keys.layer_names() {
+            let changed = with(&keys, name);
+            let checked = Settings::new(changed.clone()).map(|_| ()).map_err(|why| why.to_string());
+            assert_eq!(checked, Ok(()), "{name}");
+            assert_eq!(changed.map.log_bytes == 512, name == "page", "{name}");
+        }
+    }
+
     #[test]
     fn a_page_of_a_word_line_takes_its_share_of_the_time() {
         let fast = with(&tlc(), "FAST");

@@ -160,6 +160,18 @@ fn another_shape_is_refused_by_name() {
     let store = settings("map.store = line_cache", "map.store = resident");
     assert_eq!(error(&["map.store=resident"]), store);
     assert!(error(&["ftl.over_provisioning_percent=120"]).to_string().contains("ftl."));
+    let written = error(&["power.journal_entries=8", "power.oob_scan=true"]).to_string();
+    assert!(written.contains("no journal or checkpoints of the map"), "{written}");
+}
+
+/// The verdict of a restored run names the state that the saved device began in, whatever these
+/// settings would make.
+#[test]
+fn a_restored_device_knows_its_initial_state() {
+    let (_, bytes) = worked(&[]);
+    let (fresh, _) = worked(&["state.initial=fresh"]);
+    let report = restored(&fresh, &bytes).unwrap().finish().unwrap();
+    assert_eq!(report.verdict.initial_state, "full");
 }
 
 /// No file makes a panic or a wrong device.
@@ -171,7 +183,7 @@ fn damaged_files_are_refused() {
     assert_eq!(error(b"FLASH"), RestoreError::Truncated);
     let mut other = bytes.clone();
     other[8] = 99;
-    assert_eq!(error(&other), RestoreError::Version { found: 99, known: 21 });
+    assert_eq!(error(&other), RestoreError::Version { found: 99, known: 22 });
     assert_eq!(error(&[bytes.as_slice(), &[0]].concat()), RestoreError::Corrupt);
     let mut random = Random(3);
     for _ in 0..400 {
