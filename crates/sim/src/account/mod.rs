@@ -92,9 +92,10 @@ impl Config {
             journals: settings.keys.power.is_on() || settings.keys.map.log_bytes > 0,
             reads_ahead: settings.keys.buffer.reads_ahead(),
             merges: settings.keys.plans(),
-            initial: match settings.keys.is_disk() {
-                true => "spinning",
-                false => settings.keys.state.initial.word(),
+            initial: if settings.keys.is_disk() {
+                "spinning"
+            } else {
+                settings.keys.state.initial.word()
             },
             over_provisioning: settings.over_provisioning(),
             bit_errors: settings.keys.nand.bit_errors_ppb > 0,
