@@ -306,7 +306,8 @@ pub(crate) fn goal(goal: &Goal, point: &[Setting], search: &Search) -> String {
         ]);
     }
     text += &table::render(&all);
-    let word = if goal.find == Find::Least { "least" } else { "most" };
+    let (word, other) =
+        if goal.find == Find::Least { ("least", "most") } else { ("most", "least") };
     let (key, words) = (&goal.key, goal.words());
     let mut said = String::new();
     let _ = match search.end(goal) {
@@ -321,12 +322,11 @@ pub(crate) fn goal(goal: &Goal, point: &[Setting], search: &Search) -> String {
             "{word} {key} with {words}: {}; that is the end of the range, so widen the range to go on",
             goal.value(answer)
         ),
-        End::Nowhere(far) if search.is_reversed(goal) => writeln!(
+        End::Reversed(far) => writeln!(
             said,
             "no value found: {words} does not hold at the far end, {key} = {}, but it does at the other \
-             end; find = \"{}\" finds where it ends",
-            goal.value(far),
-            if goal.find == Find::Least { "most" } else { "least" }
+             end; find = \"{other}\" finds where it ends",
+            goal.value(far)
         ),
         End::Nowhere(far) => writeln!(
             said,
@@ -364,7 +364,7 @@ fn doubts(goal: &Goal, search: &Search) -> String {
     let (answer, beside) = match search.end(goal) {
         End::Between { answer, beside } => (Some(answer), Some(beside)),
         End::Everywhere(answer) => (Some(answer), None),
-        End::Nowhere(far) => (None, Some(far)),
+        End::Nowhere(far) | End::Reversed(far) => (None, Some(far)),
         End::Try(_) => (None, None),
     };
     for (number, what) in [(answer, "meets"), (beside, "does not meet")] {

@@ -37,6 +37,8 @@ pub enum End {
     Everywhere(u64),
     /// It is not met at the end where it should be easiest.
     Nowhere(u64),
+    /// It is not met there, but at the other end: the figure goes the other way than `find` says.
+    Reversed(u64),
 }
 
 impl Search {
@@ -51,7 +53,7 @@ impl Search {
             return End::Try([0, goal.last]);
         };
         if !at_easy {
-            return End::Nowhere(easy);
+            return if at_wanted { End::Reversed(easy) } else { End::Nowhere(easy) };
         }
         if at_wanted {
             return End::Everywhere(wanted);
@@ -84,14 +86,6 @@ impl Search {
         };
         let wrong = goes(expected.reverse()).filter(|_| goes(expected).is_some())?;
         Some((wrong[0].0, wrong[1].0))
-    }
-
-    /// Whether the goal is met at the end where it should be hardest, and not at the other one: the
-    /// figure goes the other way than `find` says.
-    pub fn is_reversed(&self, goal: &Goal) -> bool {
-        let hard = if goal.find == Find::Least { 0 } else { goal.last };
-        let met = self.tried.get(&hard).is_some_and(|one| goal.holds(one.value));
-        met && matches!(self.end(goal), End::Nowhere(_))
     }
 
     /// Runs of a search at most: both ends, and the bisection.
@@ -206,9 +200,8 @@ mod tests {
         for limit in [10, 100] {
             let goal = goal("least", &format!("below = {limit}"));
             let (end, found) = search(&goal, |number| number as f64);
-            let all = limit == 100;
-            assert_eq!(end, if all { End::Everywhere(0) } else { End::Nowhere(45) });
-            assert_eq!((found.turns(&goal), found.is_reversed(&goal)), (None, !all));
+            assert_eq!(end, if limit == 100 { End::Everywhere(0) } else { End::Reversed(45) });
+            assert_eq!(found.turns(&goal), None);
         }
     }
 }

@@ -39,13 +39,9 @@ impl DeviceKeys {
             found.want(!self.is_page_map(), "ftl.scheme", "page", "each page is mapped");
             let store = (store, MapStore::WORDS[index(store)]);
             found.want(self.map.store != store.0, "map.store", store.1, what);
-            found.want(
-                store.0 != MapStore::Resident && self.state.initial == InitialState::Steady,
-                "state.initial",
-                "aged",
-                "no steady state of map pages on flash is known",
-            );
-            found.map_on_flash(store.0 != MapStore::Resident);
+            if store.0 != MapStore::Resident {
+                found.map_on_flash();
+            }
             return Ok(found.found);
         }
         let names = self.layer_names();
@@ -144,11 +140,11 @@ impl Needs<'_> {
     }
 
     /// Parts that need the map in memory, and the blocks that map pages need.
-    fn map_on_flash(&mut self, is_on_flash: bool) {
+    fn map_on_flash(&mut self) {
         let keys = self.keys;
-        if !is_on_flash {
-            return;
-        }
+        let steady = keys.state.initial == InitialState::Steady;
+        let unknown = "no steady state of map pages on flash is known";
+        self.want(steady, "state.initial", "aged", unknown);
         let known = "reading ahead needs the place of each unit";
         self.want(keys.buffer.read_ahead_kib > 0, "buffer.read_ahead_kib", "0", known);
         self.want(keys.map.log_bytes > 0, "map.log_bytes", "0", "only a map in memory is logged");

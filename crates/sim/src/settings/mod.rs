@@ -578,14 +578,14 @@ fn check_spare(
     let uneven = u64::from(keys.ftl.allocation == Allocation::Dynamic && planes > 1);
     let needed = valid_blocks + spare + uneven;
     let good = keys.geometry.blocks_per_plane.saturating_sub(unusable(keys));
-    let (bad, slc) = (factory_bad(keys), set_aside(keys));
-    let of_bad = if bad > 0 { format!(", {bad} of them bad,") } else { String::new() };
-    let of_slc = match slc {
-        0 => String::new(),
-        _ => format!(" without the {slc} that slc.static_percent sets aside"),
-    };
-    let lower = if slc > 0 { "lower slc.static_percent, or " } else { "" };
     if exported == 0 || good < needed {
+        let (bad, slc) = (factory_bad(keys), set_aside(keys));
+        let of_bad = if bad > 0 { format!(", {bad} of them bad,") } else { String::new() };
+        let of_slc = match slc {
+            0 => String::new(),
+            _ => format!(" without the {slc} that slc.static_percent sets aside"),
+        };
+        let lower = if slc > 0 { "lower slc.static_percent, or " } else { "" };
         fail(format!(
             "geometry.blocks_per_plane: {} blocks{of_bad}{of_slc} leave no room to write: {valid_blocks} of valid units, {rewrite} of rewritten map pages, \
              {open} open, {} of gc.reserve_blocks and {} to copy into need {needed}; \

@@ -40,7 +40,7 @@ impl Settings {
             }
         }
         if !planned {
-            // Their pages fill blocks that data never go to.
+            // Pages of a journal fill blocks that data never go to.
             let writes = if self.keys.power.is_written() { "a" } else { "no" };
             text += &format!("{writes} journal or checkpoints of the map (section power)\n");
         }
