@@ -194,7 +194,7 @@ pub(super) fn two(found: &Question, sides: &[Explanation; 2], names: &[String; 2
         .collect();
     rows.sort_by(|a, b| (b.1 - b.0).abs().total_cmp(&(a.1 - a.0).abs()).then(a.2.cmp(b.2)));
     let mut text = String::new();
-    text += &headed("", &change(found, sides, &names[1], rows.first()), "");
+    text += &headed("", &change(found, sides, &names[1], &rows), "");
     for (side, name) in sides.iter().zip(names) {
         text += &headed(&format!("{name}: "), &subject(found, side), "");
     }
@@ -233,12 +233,12 @@ fn by_text(sums: &Sums, words: &Words<'_>) -> BTreeMap<(String, String), f64> {
     all
 }
 
-/// The first line of a comparison.
+/// The first line of a comparison, with what changes most of all that changes the same way.
 fn change(
     found: &Question,
     sides: &[Explanation; 2],
     name: &str,
-    first: Option<&(f64, f64, &(String, String))>,
+    rows: &[(f64, f64, &(String, String))],
 ) -> String {
     let [was, is] = sides.each_ref().map(|side| found.figure(side));
     let order = is.total_cmp(&was);
@@ -254,7 +254,11 @@ fn change(
     } else {
         let _ = write!(text, " from {} to {}", time(was), time(is));
     }
-    if let Some((was, is, (_, what))) = first.filter(|(was, is, _)| (is - was).abs() > 0.0) {
+    let is_same_way = |(before, after, _): &&(f64, f64, _)| {
+        let way = after.total_cmp(before);
+        way.is_ne() && (order.is_eq() || way == order)
+    };
+    if let Some((was, is, (_, what))) = rows.iter().find(is_same_way) {
         let way = if is < was { "less" } else { "more" };
         let _ = write!(text, ": {} {way} {what}", time((is - was).abs()));
     }

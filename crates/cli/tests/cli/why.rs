@@ -2,6 +2,7 @@
 
 use crate::support::{Folder, int, quantity};
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// tR = 100 us, tPROG = 1000 us, tBERS = 5000 us, one die, no transfer time, the map in memory.
 const DEVICE: &[&str] = &[
@@ -409,6 +410,38 @@ fn being_overtaken_is_told() {
     let read = rows.iter().find(|row| row["op"] == "read").unwrap();
     assert_eq!((int(read, "ns"), &read["part"]), (100_000, &"die_read".into()));
     assert_eq!(read["words"], "behind reads of later requests, which went first");
+}
+
+/// What has the same words is one row; so the first line names what most of the time went to.
+#[test]
+fn rows_differ_in_their_words() {
+    let runs: [(&[&str], &str); 4] = [
+        (&["embedded-2x2", "random-read"], "of the map"),
+        (&["embedded-2x2", "random-write"], "of map write-backs"),
+        (&["embedded-2x2", "mixed-70-30", "--set", "policy.command=fifo"], "of the map"),
+        (&["nvme-tlc", "mixed-70-30", "--capacity", "8GB"], "of other requests"),
+    ];
+    for (args, among) in runs {
+        let requests = ["--set", "pattern.requests=2000", "--json"];
+        let run = Folder::new().run(&[&["why"], args, &requests].concat()).json();
+        let rows = run["rows"].as_array().unwrap();
+        let words = rows.iter().map(|row| (row["part"].as_str(), row["words"].as_str().unwrap()));
+        let words: Vec<_> = words.collect();
+        assert!(words.iter().any(|(_, words)| words.contains(among)), "{words:?}");
+        assert_eq!(words.iter().collect::<BTreeSet<_>>().len(), rows.len(), "{words:?}");
+    }
+}
+
+/// The first line of a comparison names a change in the direction of the figure: fewer reads wait
+/// for their turn, but more time has no known cause.
+#[test]
+fn a_fall_is_not_explained_by_more_time() {
+    let args = ["why", "embedded-2x2", "random-read", "--set", "pattern.requests=500"];
+    let run = Folder::new().run(&[&args[..], &["--vary", "queue.depth=1,2"]].concat());
+    let text = run.text();
+    let first = text.split("\nqueue.depth").next().unwrap().replace('\n', " ");
+    assert!(first.contains(" falls from "), "{first}");
+    assert!(first.contains(" less "), "{first}");
 }
 
 /// A layer over all planes merges on all planes for a write to one of them. Each command of a merge

@@ -132,11 +132,34 @@ impl Ended {
     }
 }
 
+/// Who had a die, and has it.
+#[derive(Debug, Default)]
+struct Holders {
+    held: Vec<Held>,
+    /// How many of the first ones are known to be over.
+    over: usize,
+}
+
+impl Holders {
+    /// From the first one on that is not over.
+    fn open(&mut self) -> &mut [Held] {
+        let over = self.held[self.over..].iter().take_while(|held| held.until < Time::MAX);
+        self.over += over.count();
+        &mut self.held[self.over..]
+    }
+
+    /// Forgets those that were over by an instant.
+    fn forget(&mut self, now: Time) {
+        self.held.retain(|held| held.until > now);
+        self.over = 0;
+    }
+}
+
 /// Everything that was told since it was last cleared, and what had not ended then.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     slots: Vec<Slot>,
-    dies: Vec<Vec<Held>>,
+    dies: Vec<Holders>,
     /// The suspended operation of each die.
     asleep: Vec<Option<Held>>,
     channels: Vec<Vec<Carried>>,
@@ -195,7 +218,7 @@ impl History {
         self.powered.clear();
         self.answered.clear();
         self.last_sets.clear();
-        self.dies.iter_mut().for_each(|held| held.retain(|held| held.until > now));
+        self.dies.iter_mut().for_each(|die| die.forget(now));
         self.channels.iter_mut().for_each(|carried| carried.retain(|one| one.until > now));
     }
 
@@ -343,38 +366,39 @@ impl History {
             makes_way: false,
             operation,
         };
-        let die = grown(&mut self.dies, began.die.index(), Vec::new);
+        let die = grown(&mut self.dies, began.die.index(), Holders::default);
         if !keeps {
-            die.retain(|held| held.until > began.at);
+            die.forget(began.at);
         }
-        die.push(held);
+        die.held.push(held);
     }
 
     /// A command is over, and with it its operation.
     pub(crate) fn done(&mut self, done: &CommandDone) {
-        let held = grown(&mut self.dies, done.die.index(), Vec::new);
+        let die = grown(&mut self.dies, done.die.index(), Holders::default);
         // A suspended operation began earlier than its last time on the die; reads never are.
         let is_open = |held: &&mut Held| {
             let began = held.from == done.start || done.op != Op::Read;
             held.until == Time::MAX && held.operation.op == done.op && began
         };
-        if let Some(held) = held.iter_mut().find(is_open) {
+        if let Some(held) = die.open().iter_mut().find(is_open) {
             held.until = done.end;
         }
     }
 
     /// An operation is suspended, or goes on.
     pub(crate) fn suspended(&mut self, event: &Suspension) {
-        let held = grown(&mut self.dies, event.die.index(), Vec::new);
+        let die = grown(&mut self.dies, event.die.index(), Holders::default);
         if event.resumed {
             let asleep = self.asleep.get_mut(event.die.index());
             if let Some(before) = asleep.and_then(Option::take) {
                 let until = Time::MAX;
-                held.push(Held { from: event.at, until, leaves: false, ..before });
+                die.held.push(Held { from: event.at, until, leaves: false, ..before });
             }
             return;
         }
-        if let Some(open) = held.iter_mut().rev().find(|held| held.until == Time::MAX) {
+        let mut open = die.open().iter_mut().rev();
+        if let Some(open) = open.find(|held| held.until == Time::MAX) {
             (open.until, open.makes_way) = (event.at, true);
             let leaves = Held {
                 from: event.at,
@@ -384,7 +408,7 @@ impl History {
                 makes_way: false,
                 ..*open
             };
-            held.push(leaves);
+            die.held.push(leaves);
             *grown(&mut self.asleep, event.die.index(), || None) = Some(leaves);
         }
     }
@@ -403,7 +427,7 @@ impl History {
         die: DieId,
         span: (Time, Time),
     ) -> Vec<((Time, Time), Option<Held>)> {
-        let held = self.dies.get(die.index()).map_or(&[][..], Vec::as_slice);
+        let held = self.dies.get(die.index()).map_or(&[][..], |die| &die.held);
         cover(overlaps(held, span, |held| (held.from, held.until)), span, |held| {
             (held.from, held.until)
         })

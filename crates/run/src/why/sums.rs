@@ -100,7 +100,13 @@ impl Key {
         let by = match step.who {
             Who::Nobody => By::Nobody,
             Who::Operation(operation, limit) => {
-                let reason = Reason::of(operation.cause, waiter);
+                let reason = match Reason::of(operation.cause, waiter) {
+                    // Only commands for data are told apart by whose they are.
+                    Reason::Same | Reason::Later if operation.purpose != Purpose::Host => {
+                        Reason::Other
+                    }
+                    reason => reason,
+                };
                 By::Operation(operation.op, operation.purpose, reason, limit)
             }
             Who::Own(operation) => By::Own(operation.op, operation.purpose),
