@@ -1,13 +1,13 @@
 //! `flashyard run`: one simulation.
 
-use crate::args::{self, RunArgs};
+use crate::args::{self, InputArgs, RunArgs};
 use crate::features::{PARQUET, REPORT};
 use crate::output::log::{self, Kind, SharedLog};
 use crate::output::parquet::{self, Note, is_parquet};
 use crate::output::state;
 use crate::output::timeline::TimelineLogger;
 use crate::output::unfinished::Folder;
-use crate::output::{WholeFile, cuts, note, print, remark, series, summary::summary};
+use crate::output::{WholeFile, cuts, names, note, print, remark, series, summary::summary};
 use crate::progress::Progress;
 use crate::report::{self, block_map::BlockMap};
 use anyhow::{Context, Result};
@@ -136,6 +136,7 @@ struct Wanted {
 /// Resolves the arguments, and says what was changed that nobody named.
 fn wanted(args: &RunArgs, own: &OwnParts) -> Result<Wanted> {
     let inputs = Plan::new(&Bases::new(own.clone()), &args.input.selection(), &[])?;
+    check_names(args, &inputs)?;
     // A timeline shows power where measured time is simulated time.
     let whole = inputs.experiment().phases.len() == 1 && inputs.restore.is_none();
     let mut settings = inputs.settings()?;
@@ -148,6 +149,34 @@ fn wanted(args: &RunArgs, own: &OwnParts) -> Result<Wanted> {
         note(what);
     }
     Ok(Wanted { inputs, settings, whole, has_series, has_meter })
+}
+
+/// The names of all files that `--out` may write.
+const IN_FOLDER: [&str; 9] = [
+    "summary.json",
+    "report.html",
+    "requests.parquet",
+    "power.csv",
+    "power.parquet",
+    "series.csv",
+    "series.parquet",
+    "cuts.csv",
+    "cuts.parquet",
+];
+
+/// Refuses to write over what is read, or two results to one file. A device may be saved to where
+/// it comes from.
+fn check_names(args: &RunArgs, inputs: &Plan) -> Result<()> {
+    let InputArgs { device, workload, .. } = &args.input;
+    let mut read = names::read_by(inputs, device.iter().chain(workload));
+    read.extend(args.input.microcode.as_deref());
+    let given = [&args.save, &args.commands, &args.bus, &args.power, &args.timeline];
+    if given.into_iter().flatten().any(|path| path.as_os_str() == "-") {
+        return Err(wrong("-: a file is needed, such as /dev/stdout"));
+    }
+    let folder = args.out.iter().flat_map(|out| IN_FOLDER.map(|name| out.join(name)));
+    let written: Vec<PathBuf> = folder.chain(given.into_iter().flatten().cloned()).collect();
+    names::check(&read, written.iter().map(PathBuf::as_path))
 }
 
 /// The files in the folder of `--out` that are written when the run is over: the results as JSON,
@@ -174,18 +203,10 @@ fn in_folder(
 
 /// Removes what an earlier run has left in the folder and this one does not write.
 fn remove_others(folder: &Path, [has_power, has_series, has_cuts]: [bool; 3]) -> Result<()> {
-    let optional = [
-        (REPORT.here, "report.html"),
-        (PARQUET.here, "requests.parquet"),
-        (has_power, "power.csv"),
-        (has_power && PARQUET.here, "power.parquet"),
-        (has_series, "series.csv"),
-        (has_series && PARQUET.here, "series.parquet"),
-        (has_cuts, "cuts.csv"),
-        (has_cuts && PARQUET.here, "cuts.parquet"),
-    ];
-    let others = optional.iter().filter(|(written, _)| !written);
-    for path in others.map(|(_, name)| folder.join(name)) {
+    let tables = [has_power, has_series, has_cuts].map(|has| [has, has && PARQUET.here]);
+    let written = [true, REPORT.here, PARQUET.here].into_iter().chain(tables.into_iter().flatten());
+    let others = IN_FOLDER.iter().zip(written).filter(|(_, written)| !written);
+    for path in others.map(|(name, _)| folder.join(name)) {
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 return Err(error).with_context(|| format!("{}", path.display()));

@@ -5,7 +5,7 @@ mod show;
 mod stage;
 
 use crate::args::fit::{FitArgs, FitCommand};
-use crate::output::{WholeFile, print, remark};
+use crate::output::{WholeFile, names, print, remark};
 use crate::progress::Progress;
 use anyhow::Result;
 use board::board;
@@ -19,6 +19,7 @@ use flashyard_run::fit::{Fitted, fit};
 use flashyard_run::plan::DeviceFrom;
 use flashyard_sim::own::OwnParts;
 use stage::stage;
+use std::path::Path;
 
 /// Runs `flashyard fit` or `flashyard board`.
 pub(crate) fn run(command: &FitCommand, own: &OwnParts) -> Result<()> {
@@ -35,6 +36,8 @@ fn one(args: &FitArgs, own: &OwnParts) -> Result<()> {
         return Err(wrong(&format!("--out {out}: a device file's name ends in .toml")));
     }
     let device = DeviceFrom::Named(&args.device);
+    let read = [&args.measurements, &args.device].map(Path::new);
+    names::check(&read, args.out.as_deref())?;
     let zoned = Model::has_zones(own, device)?;
     let Chosen { training, held_out, notes } =
         choose(&args.measurements, args.drive.as_deref(), &args.hold_out, zoned, "--")?;
@@ -56,7 +59,7 @@ fn one(args: &FitArgs, own: &OwnParts) -> Result<()> {
         show::text(args, &training, &held_out, &fitted, &known)
     };
     if let Some(path) = &args.out {
-        let whence = std::path::Path::new(&args.measurements).file_name();
+        let whence = Path::new(&args.measurements).file_name();
         let whence = whence.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let whence =
             args.drive.as_ref().map_or(whence.clone(), |drive| format!("{whence}, {drive}"));

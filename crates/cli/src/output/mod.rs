@@ -3,6 +3,7 @@
 pub(crate) mod columnar;
 pub(crate) mod cuts;
 pub(crate) mod log;
+pub(crate) mod names;
 pub(crate) mod parquet;
 pub(crate) mod series;
 pub(crate) mod state;

@@ -5,7 +5,7 @@ use crate::columns::{Figures, summary};
 use crate::features::PARQUET;
 use crate::output::columnar::{self, Cells, Column};
 use crate::output::parquet::{Note, all_settings, is_parquet};
-use crate::output::{WholeFile, note};
+use crate::output::{WholeFile, names, note};
 use crate::report::points::{Latencies, latencies};
 use anyhow::Result;
 use flashyard_run::error::{read_text, wrong};
@@ -16,7 +16,7 @@ use flashyard_run::sweep::journal::Found;
 use flashyard_run::sweep::plan::{Planned, Planner};
 use flashyard_run::verdict;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A point with the results of its runs, or one run alone.
 #[derive(Debug)]
@@ -281,15 +281,8 @@ pub(crate) fn check_names(args: &SweepArgs, out: &Path) -> Result<()> {
     if !PARQUET.here {
         check_without_parquet(args, out)?;
     }
-    let mut names = vec![Path::new(&args.file), out];
-    for path in args.csv.iter().chain(&args.runs) {
-        if names.contains(&path.as_path()) {
-            let what = "another file of this sweep has this name; choose a different one";
-            return Err(wrong(&format!("{}: {what}", path.display())));
-        }
-        names.push(path);
-    }
-    Ok(())
+    let others = args.csv.iter().chain(&args.runs).map(PathBuf::as_path);
+    names::check(&[Path::new(&args.file)], std::iter::once(out).chain(others))
 }
 
 /// What a build that writes no Parquet refuses: files that are named so, and a sweep whose figures

@@ -1,8 +1,8 @@
 //! `flashyard trace convert`: any workload as a trace file.
 
-use super::inputs::{check_settings, load as load_one, refuse_output, refuse_raw};
+use super::inputs::{check_settings, load as load_one, refuse_raw};
 use crate::args::TraceConvertArgs;
-use crate::output::{WholeFile, note, print, remark};
+use crate::output::{WholeFile, names, note, print, remark};
 use crate::progress::source::STEP;
 use crate::progress::{Part, Progress};
 use anyhow::Result;
@@ -211,7 +211,8 @@ fn load(
     let mut number = 0;
     for workload in workloads {
         let mut inputs = load_one(own, device, workload, &args.set)?;
-        refuse_output(&inputs, out)?;
+        let given = args.device.iter().chain([workload]);
+        names::check(&names::read_by(&inputs, given), [Path::new(out)])?;
         if args.device.is_none() {
             refuse_raw(&inputs)?;
         }

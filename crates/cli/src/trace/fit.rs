@@ -1,8 +1,8 @@
 //! `flashyard trace fit`: a workload file that stands in for a trace.
 
-use super::inputs::{check_settings, load, refuse_output, refuse_raw};
+use super::inputs::{check_settings, load, refuse_raw};
 use crate::args::TraceFitArgs;
-use crate::output::{WholeFile, print, print_json, remark, table};
+use crate::output::{WholeFile, names, print, print_json, remark, table};
 use crate::progress::Progress;
 use crate::progress::source::Told;
 use anyhow::Result;
@@ -26,7 +26,7 @@ pub(crate) fn fit(args: &TraceFitArgs) -> Result<()> {
     }
     check_settings(&args.set)?;
     let mut inputs = load(&OwnParts::default(), DEFAULT_DEVICE, &args.workload, &args.set)?;
-    refuse_output(&inputs, &out)?;
+    names::check(&names::read_by(&inputs, [&args.workload]), [args.out.as_path()])?;
     refuse_raw(&inputs)?;
     let seed = args.seed.unwrap_or(DEFAULT_SEED);
     inputs.set_seed(seed);

@@ -42,18 +42,3 @@ pub(super) fn refuse_raw(inputs: &Plan) -> Result<()> {
          raw.fyt --device framework writes them to a trace"
     )))
 }
-
-/// Refuses to write over what is read.
-pub(super) fn refuse_output(inputs: &Plan, out: &str) -> Result<()> {
-    let Ok(out_path) = std::fs::canonicalize(out) else { return Ok(()) };
-    let is_out = |path: &str| std::fs::canonicalize(path).is_ok_and(|path| path == out_path);
-    let reads_it = |origin: &Origin| {
-        let (Origin::Trace { path, .. } | Origin::Raw(Some(path))) = origin else { return false };
-        is_out(path)
-    };
-    let mut streams = inputs.experiment().streams();
-    if is_out(inputs.workload_name()) || streams.any(|stream| reads_it(&stream.origin)) {
-        return Err(wrong(&format!("{out}: it is read, too; write to another file")));
-    }
-    Ok(())
-}

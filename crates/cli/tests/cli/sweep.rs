@@ -564,10 +564,7 @@ fn wrong_sweeps_are_refused_before_anything_runs() {
         refused(&folder, &[&["sweep", "s.toml"], args].concat(), message);
     };
     names(&["--out", "s.csv"], "--out s.csv: its name must end in .parquet");
-    names(
-        &["--csv", "a.csv", "--runs", "a.csv"],
-        "a.csv: another file of this sweep has this name",
-    );
+    names(&["--csv", "a.csv", "--runs", "a.csv"], "a.csv: another result is written to this file");
     names(&["--set", "gc.policy=greedy"], "--set gc.policy=greedy: the sweep varies gc.policy");
     folder.write("s.parquet.journal", "mine\n");
     names(&[], "s.parquet.journal: it is no journal of this version");

@@ -174,7 +174,7 @@ fn wrong_rows_are_refused_with_their_line() {
     check("90000000 0 8 0 1", "sectors is 0; a request has at least one sector: take the row out");
     check("90000000 0 8 8 2", "unknown operation, \"2\"; the operations of this format are ...");
     check("90000000 0 eight 8 1", &format!("first sector is not a number, \"eight\"; {whole}"));
-    check("90000000 65536 8 8 1", "device is too large, \"65536\"; streams end at 65535");
+    check("90000000 65536 8 8 1", "device is too large, \"65536\"; it ends at 65535");
     check("\u{1b}[2J 0 8 8 1", &format!("time is not a number, \"\\x1b[2J\"; {whole}"));
 }
 
@@ -446,6 +446,30 @@ fn results_that_cannot_be_written_are_an_error_that_names_the_path() {
 }
 
 #[test]
+fn results_go_to_files_of_their_own() {
+    let folder = Folder::with("t.txt", "0 0 0 8 1\n");
+    folder.write("d.toml", "base = \"drs\"\n");
+    folder.write("w.toml", "[trace]\npath = \"t.txt\"\n");
+    let run = |args: &[&str]| folder.run(&[&["run", "d.toml", "w.toml"], args].concat());
+    let read = "it is read, too; write to another file";
+    let twice = "another result is written to this file; choose a different one";
+    for (args, path, what) in [
+        (&["--commands", "t.txt"][..], "t.txt", read),
+        (&["--save", "./d.toml"], "./d.toml", read),
+        (&["--timeline", "w.toml"], "w.toml", read),
+        (&["--commands", "c.csv", "--power", "./c.csv"], "./c.csv", twice),
+        (&["--out", "o", "--commands", "o/requests.parquet"], "o/requests.parquet", twice),
+    ] {
+        let ran = run(args);
+        assert_eq!((ran.status, ran.stderr), (Some(2), format!("error: {path}: {what}\n")));
+    }
+    assert_eq!(folder.files().len(), 3);
+    assert_eq!(run(&["--save", "s"]).status, Some(0));
+    assert_eq!(run(&["--restore", "s", "--save", "s"]).status, Some(0), "a device goes on");
+    assert_eq!(run(&["--commands", "/dev/null", "--power", "/dev/null"]).status, Some(0));
+}
+
+#[test]
 fn messages_lead_to_what_helps() {
     let folder = Folder::with("h.csv", "when,where,size,op,asu\n0,8,4096,R,0.1\n");
     folder.write("t.txt", "0 0 0 8 1\n");
@@ -458,6 +482,9 @@ fn messages_lead_to_what_helps() {
     };
     let header = "if the line is a header, set trace.skip_lines = 1";
     check(&["run", "drs", "h.csv", "--set", "trace.format=spc"], header);
+    folder.write("kv.csv", "time,ts,op,key,bytes\n0,0,put,a,4096\n");
+    let names = "docs/TRACES.md lists the names";
+    check(&["run", "drs", "kv.csv", "--set", "trace.format=kv"], names);
     check(&["run", "ros", "lines.toml"], "set buffer.initial = \"empty\"");
     let empty = ["run", "ros", "lines.toml", "--set", "buffer.initial=empty"];
     assert_eq!(folder.run(&empty).status, Some(0));
