@@ -333,6 +333,11 @@ impl Plan {
         inputs.memory_mib = asked.memory_mib;
         inputs.restore.clone_from(&asked.restore);
         if asked.restore.is_some() {
+            let paths = set.iter().filter_map(|(_, set)| Some(set.split('=').next()?.trim()));
+            for path in paths.filter(|path| unused::is_of_start(path)) {
+                let why = "a restored device holds what it held when it was saved";
+                inputs.add_unused(path, why.to_owned());
+            }
             let has = match inputs.experiment() {
                 experiment if !experiment.map_lines.is_empty() => "map cache",
                 experiment if !experiment.buffer_lines.is_empty() => "write buffer",
@@ -453,6 +458,11 @@ impl Plan {
         &self.description.changes
     }
 
+    /// Adds a setting that changes nothing.
+    pub(crate) fn add_unused(&mut self, path: &str, why: String) {
+        unused::add(&mut self.unused, path, why);
+    }
+
     /// Settings that change nothing as the other keys are.
     pub fn unused(&self) -> &[Unused] {
         &self.unused
@@ -545,7 +555,9 @@ impl Plan {
             }
             return stream.open(seed, capacity_sectors, Some(&self.settings()?));
         }
-        stream.open(seed, capacity_sectors, None)
+        // Zones are those of a device that is known.
+        let device = capacity_sectors.map(|_| self.settings()).transpose()?;
+        stream.open(seed, capacity_sectors, device.as_ref())
     }
 }
 

@@ -61,9 +61,26 @@ pub(crate) fn of(device: &DeviceKeys, workload: &Experiment, setting: &str) -> O
     Some(Unused { path: path.to_owned(), why })
 }
 
-/// Why a key of a mechanism that is off changes nothing.
+/// Adds a setting that changes nothing, unless a reason for it is known.
+pub(crate) fn add(unused: &mut Vec<Unused>, path: &str, why: String) {
+    if unused.iter().all(|other| other.path != path) {
+        unused.push(Unused { path: path.to_owned(), why });
+    }
+}
+
+/// Whether a key says what a device holds at first. A saved device holds what it held.
+pub(crate) fn is_of_start(path: &str) -> bool {
+    path.starts_with("state.") || path == "buffer.initial"
+}
+
+/// Why a key of a mechanism that is off changes nothing. A key that switches the mechanism on and
+/// off may be what switches it off here.
 fn off(device: &DeviceKeys, section: &str, key: &str) -> Option<&'static str> {
     let (is_off, why) = match (section, key) {
+        ("slc", "static_percent" | "dynamic_percent")
+        | ("sleep" | "deep_sleep", "after_us")
+        | ("buffer", "bytes") => return None,
+        ("retry", key) if key.contains("chance") => return None,
         ("slc", _) => (!device.slc.is_on(), "slc.static_percent = 0, slc.dynamic_percent = 0"),
         ("retry", _) => (!device.retry.is_on(), "every chance of [retry] is 0"),
         ("sleep", _) => (!device.sleep.is_on(), "sleep.after_us = 0"),

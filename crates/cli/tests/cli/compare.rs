@@ -169,6 +169,11 @@ fn several_seeds_give_means_with_intervals() {
         assert!(ran.status == Some(2) && ran.stderr.contains(what), "{ran:?}");
     };
     refused(&[&vary[..], &["--seeds", "2"]].concat(), "--seeds: the seed is varied");
+    let seed = folder.run(&[&vary[..], &["--seed", "5"]].concat());
+    assert!(
+        seed.stderr.contains("note: seed changes nothing: --vary has values of it"),
+        "{seed:?}"
+    );
     let depths = ["compare", "drs", "movie", "--vary", "queue.depth=1,2"];
     let seeds = |more: &[&'static str]| [&depths[..], more].concat();
     for many in ["0", "10001", "999999999999"] {

@@ -293,6 +293,21 @@ fn wrong_conversions_are_refused() {
     refused(&none, "--set trace.fold=modulo: it would change nothing: ...");
 }
 
+/// Appends and actions go to the zones of the device that is named, as in a run on it.
+#[test]
+fn zones_are_those_of_the_device() {
+    let folder = Folder::new();
+    let keys = ["pattern.append=true", "pattern.zones=4", "pattern.requests=8"];
+    let keys: Vec<_> = keys.iter().flat_map(|key| ["--set", key]).collect();
+    let args = [&["random-write", "--device", "zn540-zns"], &keys[..]].concat();
+    converted(&folder, &args, "z.fyt");
+    let zones = |args: &[&str]| folder.run(&[&["run", "zn540-zns"], args].concat()).json();
+    let own = zones(&[&["random-write", "--json", "--set", "stream.depth=1"], &keys[..]].concat());
+    let there = zones(&["z.fyt", "--json", "--set", "stream.pacing=closed"]);
+    assert_eq!(own["zones"]["appends"], 8);
+    assert_eq!(there["zones"], own["zones"]);
+}
+
 #[test]
 fn a_binary_trace_that_was_cut_is_refused() {
     let folder = Folder::with("t.txt", TRACE);

@@ -178,6 +178,12 @@ fn keys_of_parts_that_are_not_chosen_are_told() {
     };
     assert_eq!(swept("rcf,fifo"), [true, true]);
     assert_eq!(swept("rcf,drs"), [false, true]);
+    // What switches a mechanism off may change all: the device has had it.
+    for off in ["nvme-tlc buffer.bytes=0", "nvme-qlc slc.dynamic_percent=0"] {
+        let (device, setting) = off.split_once(' ').unwrap();
+        let shown = folder.run(&["show", device, "--set", setting]);
+        assert!(!shown.stderr.contains("changes nothing"), "{shown:?}");
+    }
     let shown = folder.run(&["show", "embedded-2x2", "--set", keys[1]]);
     assert!(shown.stderr.contains("note: gc.rga.choices changes nothing"), "{shown:?}");
 }

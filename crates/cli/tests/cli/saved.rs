@@ -113,6 +113,19 @@ fn initial_lines_and_a_saved_device_exclude_each_other() {
     refused(&folder, DEVICE, "written.state", message);
 }
 
+/// A saved device holds what it held, whatever the keys of initial states say.
+#[test]
+fn keys_of_initial_states_change_nothing_of_a_saved_device() {
+    let folder = folder();
+    let run = ["run", DEVICE, "read.toml", "--restore", "written.state", "--json"];
+    let plain = folder.run(&run);
+    assert!(!plain.stderr.contains("changes nothing"), "{plain:?}");
+    let state = folder.run(&[&run[..], &["--set", "state.initial=aged"]].concat());
+    let note = "note: state.initial changes nothing: a restored device holds what it held";
+    assert_eq!(state.stderr.matches(note).count(), 1, "{state:?}");
+    assert_eq!(state.json()["latency_ns"], plain.json()["latency_ns"]);
+}
+
 #[test]
 fn a_state_that_cannot_be_written_is_an_error_and_a_failed_run_leaves_none() {
     let folder = folder();

@@ -14,8 +14,8 @@ use axis::Setting;
 
 /// The plan of a point: what is asked for with its settings on top. `option` is what
 /// messages call the place of a setting.
-pub fn inputs(bases: &Bases, asked: &Selection, option: &str, point: &[Setting]) -> Result<Plan> {
-    let mut asked = asked.clone();
+pub fn inputs(bases: &Bases, given: &Selection, option: &str, point: &[Setting]) -> Result<Plan> {
+    let mut asked = given.clone();
     let named = |name: &str| point.iter().any(|(key, _)| key == name);
     if named("device") || named("workload") {
         let given = Plan::named(&asked)?;
@@ -42,7 +42,18 @@ pub fn inputs(bases: &Bases, asked: &Selection, option: &str, point: &[Setting])
     if named("device") || named("workload") {
         Plan::fill_names(&mut asked);
     }
-    Plan::new(bases, &asked, &set)
+    let mut inputs = Plan::new(bases, &asked, &set)?;
+    for path in overridden(given, point) {
+        inputs.add_unused(path, format!("{option} has values of it"));
+    }
+    Ok(inputs)
+}
+
+/// What is asked for and a point has a value of its own of.
+fn overridden<'a>(asked: &'a Selection, point: &'a [Setting]) -> Vec<&'a str> {
+    let has = |path: &str| point.iter().any(|(key, _)| key == path);
+    let paths = asked.set.iter().filter_map(|(_, set)| Some(set.split('=').next()?.trim()));
+    paths.chain(asked.seed.map(|_| "seed")).filter(|path| has(path)).collect()
 }
 
 /// Refuses a workload that cannot be read once for each run.
