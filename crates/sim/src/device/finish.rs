@@ -93,7 +93,7 @@ impl Device {
             // Sets that waited for a trim go on when it has forgotten its unit.
             self.forget_unit(set);
         } else {
-            if self.sets.stage(set) == Stage::Barrier {
+            if matches!(self.sets.stage(set), Stage::Barrier | Stage::Buffer | Stage::Link) {
                 // It may be over, and forgotten, before those that waited are woken.
                 for at in 0..self.work.woken.len() {
                     let other = self.work.woken[at];

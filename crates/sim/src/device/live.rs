@@ -319,6 +319,7 @@ impl Device {
     fn link_passed(&mut self, set: SetId) {
         self.ledger().enter(set, Mode::Slotless);
         self.sets.complete_and_list(set);
+        self.ledger().charge_passed();
         self.go_on(set);
         self.work.ready_is_due = true;
     }
@@ -326,10 +327,9 @@ impl Device {
     /// The data of a page access has come over the link. [`Self::wake_due`] must follow.
     pub(super) fn link_over(&mut self, set: SetId) {
         if self.sets.stage(set) == Stage::Link {
-            self.link_passed(set);
-        } else {
-            self.ledger().enter(set, Mode::Buffered);
-            self.access(set);
+            return self.link_passed(set);
         }
+        self.ledger().enter(set, Mode::Buffered);
+        self.access(set);
     }
 }

@@ -182,6 +182,14 @@ impl Base {
         self.zones.as_ref().expect("nothing else has no stripes").plane_of(lpn)
     }
 
+    /// On which of the joined planes a unit lies that was never written, and the page of it there.
+    pub(crate) fn joined_page_of_lpn(&self, lpn: Lpn) -> (u32, u32) {
+        match &self.zones {
+            None => self.geometry.joined_page_of_lpn(lpn),
+            Some(zones) => zones.joined_page_of(lpn),
+        }
+    }
+
     /// The plane of a map page: the one that striping gives to its number.
     pub(crate) const fn plane_of_map(&self, page: MapPage) -> PlaneId {
         self.geometry.plane_of_stripe(page.get())

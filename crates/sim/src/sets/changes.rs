@@ -41,9 +41,16 @@ impl Links {
 }
 
 impl Sets {
-    /// The bucket of an LPN; there are as many as sets.
+    /// The bucket of the changes of an LPN; there are as many as sets.
     fn bucket_of(&self, lpn: Lpn) -> usize {
-        lpn.scattered() as usize & (self.read_index.len() - 1)
+        lpn.scattered() as usize & (self.change_index.len() - 1)
+    }
+
+    /// That of its reads: units of a page share one, so that one look finds what its page serves.
+    #[inline]
+    fn read_bucket_of(&self, lpn: Lpn) -> usize {
+        let page = Lpn::new(lpn.get() >> self.page_shift);
+        page.scattered() as usize & (self.read_index.len() - 1)
     }
 
     /// Gives the index as many buckets as there are sets. In each the latest set comes first, as
@@ -84,7 +91,7 @@ impl Sets {
     /// Live reads of an LPN, the latest first. Only where [`Sets::new`] was told that reads are
     /// sought.
     fn reads_of(&self, lpn: Lpn) -> impl Iterator<Item = SetId> {
-        let first = self.read_index[self.bucket_of(lpn)];
+        let first = self.read_index[self.read_bucket_of(lpn)];
         let all = successors(first, |&set| self[set].links.next_of_bucket);
         all.filter(move |&set| self[set].lpn == lpn)
     }
@@ -93,10 +100,29 @@ impl Sets {
     #[expect(clippy::inline_always, reason = "once a unit of each page that is read")]
     #[inline(always)]
     pub(crate) fn queued_read(&self, lpn: Lpn, die: DieId) -> Option<SetId> {
-        let mut next = self.read_index[self.bucket_of(lpn)];
+        self.queued_read_among(lpn.get(), 1, die)
+    }
+
+    /// Whether a read by a request of one of the units from `first` on that striping puts into one
+    /// page waits for a die.
+    #[inline]
+    pub(crate) fn has_queued_read(&self, first: Lpn, die: DieId) -> bool {
+        let units = self.units_per_page;
+        if units == 1 << self.page_shift {
+            return self.queued_read_among(first.get(), units, die).is_some();
+        }
+        let mut all = first.get()..first.get() + units;
+        all.any(|lpn| self.queued_read(Lpn::new(lpn), die).is_some())
+    }
+
+    /// A read by a request of one of so many units of a bucket that waits for a die.
+    #[expect(clippy::inline_always, reason = "once a unit of each page that is read")]
+    #[inline(always)]
+    fn queued_read_among(&self, first: u32, units: u32, die: DieId) -> Option<SetId> {
+        let mut next = self.read_index[self.read_bucket_of(Lpn::new(first))];
         while let Some(set) = next {
             let state = &self[set];
-            if state.lpn == lpn
+            if state.lpn.get().wrapping_sub(first) < units
                 && state.mode() == Mode::Queued
                 && matches!(state.current, Stage::Read | Stage::AheadRead)
                 && self.die(set) == die
@@ -132,9 +158,14 @@ impl Sets {
 
     #[inline]
     fn index_of(&mut self, set: SetId) -> &mut Option<SetId> {
-        let bucket = self.bucket_of(self[set].lpn);
-        let index = if self[set].changes() { &mut self.change_index } else { &mut self.read_index };
-        &mut index[bucket]
+        let lpn = self[set].lpn;
+        if self[set].changes() {
+            let bucket = self.bucket_of(lpn);
+            &mut self.change_index[bucket]
+        } else {
+            let bucket = self.read_bucket_of(lpn);
+            &mut self.read_index[bucket]
+        }
     }
 
     #[inline]
@@ -197,7 +228,7 @@ impl Sets {
         if !self.reads_are_sought {
             return;
         }
-        let bucket = self.bucket_of(self[set].lpn);
+        let bucket = self.read_bucket_of(self[set].lpn);
         let next = self.read_index[bucket].replace(set);
         self.links_mut(set).listed = true;
         self.link_before(set, next);

@@ -58,6 +58,9 @@ pub(crate) struct Sets {
     /// live change: its latest one.
     read_index: Vec<Option<SetId>>,
     change_index: Vec<Option<SetId>>,
+    /// Mapping units of a page, and the power of two that they are; 0 where they are none.
+    units_per_page: u32,
+    page_shift: u32,
     /// Whether anybody looks for reads by LPN.
     reads_are_sought: bool,
     /// The first and last of the live sets that change contents and of the unfinished flushes, in
@@ -101,12 +104,15 @@ impl Sets {
         nominal: [Span; STAGE_KINDS],
         reads_are_sought: bool,
     ) -> Self {
+        let units = geometry.units_per_page;
         Self {
             list: Vec::new(),
             tracks: Vec::new(),
             graph: Graph::new(Vec::new(), Vec::new()),
             read_index: vec![None; 1],
             change_index: vec![None; 1],
+            units_per_page: units,
+            page_shift: if units.is_power_of_two() { units.ilog2() } else { 0 },
             reads_are_sought,
             oldest_change: None,
             latest_change: None,

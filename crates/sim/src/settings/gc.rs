@@ -36,10 +36,15 @@ fn check_gc(keys: &DeviceKeys, blocks: u64, fail: &mut impl FnMut(String)) {
                 .to_string(),
         );
     }
-    if early && gc.soft_free_blocks >= blocks {
+    // Where `gc.soft_free_blocks` is not set, it is the greatest of these.
+    let thresholds = [
+        ("gc.hard_free_blocks", gc.hard_free_blocks),
+        ("gc.reserve_blocks", gc.reserve_blocks),
+        ("gc.soft_free_blocks", gc.soft_free_blocks),
+    ];
+    if early && let Some((key, value)) = thresholds.iter().find(|(_, value)| *value >= blocks) {
         fail(format!(
-            "gc.soft_free_blocks: {} is not below the {blocks} good blocks of a plane; garbage collection would never stop",
-            gc.soft_free_blocks
+            "{key}: {value} is not below the {blocks} good blocks of a plane; garbage collection would never stop"
         ));
     }
     if early && gc.hard_free_blocks > gc.soft_free_blocks {

@@ -585,7 +585,11 @@ fn check_spare(
             0 => String::new(),
             _ => format!(" without the {slc} that slc.static_percent sets aside"),
         };
-        let lower = if slc > 0 { "lower slc.static_percent, or " } else { "" };
+        let lower = match (slc, bad) {
+            (0, 0) => "",
+            (0, _) => "lower nand.factory_bad_percent, or ",
+            _ => "lower slc.static_percent, or ",
+        };
         fail(format!(
             "geometry.blocks_per_plane: {} blocks{of_bad}{of_slc} leave no room to write: {valid_blocks} of valid units, {rewrite} of rewritten map pages, \
              {open} open, {} of gc.reserve_blocks and {} to copy into need {needed}; \

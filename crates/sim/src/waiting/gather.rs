@@ -119,11 +119,9 @@ impl Waiting<'_> {
     fn waits_beside(&self, lpn: Lpn, die: DieId, (own, page): (u32, u32)) -> bool {
         let geometry = &self.settings.geometry;
         let pages = page * geometry.joined..(page + 1) * geometry.joined;
-        pages.filter(|at| at % geometry.joined != own).any(|at| {
-            let first = geometry.lpn_of_page(lpn, at).get();
-            let mut units = first..first + geometry.units_per_page;
-            units.any(|lpn| self.sets.queued_read(Lpn::new(lpn), die).is_some())
-        })
+        pages
+            .filter(|at| at % geometry.joined != own)
+            .any(|at| self.sets.has_queued_read(geometry.lpn_of_page(lpn, at), die))
     }
 
     /// Which of the joined planes a read of a page works on, and the page there. Reads of map pages
@@ -133,7 +131,7 @@ impl Waiting<'_> {
         match ppn {
             Some(ppn) => Some(geometry.joined_page(ppn)),
             None if self.sets.stage(set) == Stage::Read => {
-                Some(geometry.joined_page_of_lpn(self.sets[set].lpn()))
+                Some(self.ftl.joined_page_of_lpn(self.sets[set].lpn()))
             }
             None => None,
         }
@@ -205,6 +203,9 @@ impl Waiting<'_> {
         let (units, die) = (self.settings.geometry.units_per_page, self.sets.die(head));
         let place = ppn.map_or(self.sets[head].lpn().get(), Ppn::get);
         let first = place / units * units;
+        if ppn.is_none() && !self.sets.has_queued_read(Lpn::new(first), die) {
+            return;
+        }
         for other in first..first + units {
             if other == place {
                 continue;

@@ -1,6 +1,6 @@
 //! Requests that must not overtake each other do not, and work that one caused is charged to it.
 
-use crate::common::{record, request, settings};
+use crate::common::{Random, record, request, settings};
 use flashyard_core::request::{Flags, RequestOp};
 
 const READ: RequestOp = RequestOp::Read;
@@ -52,6 +52,31 @@ fn barriers_wake_whoever_waits_for_them() {
     let ends: Vec<u64> = run.requests.iter().map(|done| done.completion.as_ns() / 1_000).collect();
     // The line is there at 60; the read of page 0 runs first, then the program.
     assert_eq!(ends, [120, 60, 60, 820]);
+}
+
+/// Misses wait for lines of a small map cache, in rows longer than waits are followed one by one. A
+/// read of a never-written unit is over as soon as its line is there, where the link takes no time:
+/// what others waited for is charged before it is forgotten.
+#[test]
+fn a_read_over_an_endless_link_is_charged_to_whoever_waits_for_it() {
+    let keys = ["nand.unmapped_read=zero", "policy.command=size", "energy.link_pj_per_byte=7"];
+    let settings = |transfer| settings(&[&keys[..], &[transfer]].concat());
+    let [whole, pages] = ["interface.transfer=request", "interface.transfer=page"].map(settings);
+    for seed in 0..20 {
+        let mut random = Random(seed);
+        let any = |random: &mut Random, number: u64| {
+            let op = if random.below(2) == 0 { READ } else { WRITE };
+            let units = random.pick(&[1, 1, 1, 4, 16, 32]);
+            request(number * random.below(100), op, random.below(14_000), units)
+        };
+        let mut requests: Vec<_> = (0..150).map(|number| any(&mut random, number)).collect();
+        requests.sort_by_key(|request| request.arrival);
+        let ends = |settings| {
+            let done = record(settings, &[], &requests).1.requests;
+            done.iter().map(|done| done.completion).collect::<Vec<_>>()
+        };
+        assert!(ends(&pages) == ends(&whole), "seed {seed}");
+    }
 }
 
 #[test]

@@ -177,13 +177,21 @@ fn pages_of_several_planes_take_a_time_of_their_own() {
     assert_eq!(second("120", &[0, 4], &held), C + 5_000 + 2 * UNIT);
 }
 
-/// Planes that programs join are read together, also where nothing was written.
+/// Planes that programs join are read together, also where nothing was written, and in zones.
 #[test]
 fn joined_planes_are_read_together() {
     let joined = ["geometry.planes=2", "ftl.frontier=die", "nand.multi_plane_read_us=120"];
-    for (initial, multi_plane) in [("full", "any"), ("fresh", "any"), ("fresh", "same_page")] {
+    let page: &[&str] = &[];
+    let zones = &["ftl.scheme=zns", "buffer.bytes=2097152", "buffer.volatile=false"];
+    for (initial, multi_plane, layer) in [
+        ("full", "any", page),
+        ("fresh", "any", page),
+        ("fresh", "same_page", page),
+        ("fresh", "any", zones),
+        ("fresh", "same_page", zones),
+    ] {
         let state = [format!("state.initial={initial}"), format!("nand.multi_plane={multi_plane}")];
-        let keys = [&joined[..], &[&state[0], &state[1]]].concat();
+        let keys = [&joined[..], &[&state[0], &state[1]], layer].concat();
         let last = |lpns: &[u64]| {
             let mut requests = vec![read(0, 40)];
             requests.extend(lpns.iter().map(|lpn| read(10, *lpn)));

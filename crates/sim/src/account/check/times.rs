@@ -64,6 +64,8 @@ pub(super) struct TimeAccount {
     keys: NandKeys,
     retry: RetryKeys,
     slc: SlcKeys,
+    /// From the first unit of a zone to that of the next, where there are zones.
+    zone_units: Option<u32>,
     /// Whether the end of commands and data on the channel is told, with which the array begins.
     knows_starts: bool,
     dies: Vec<Die>,
@@ -78,6 +80,7 @@ impl TimeAccount {
             keys: settings.keys.nand,
             retry: settings.keys.retry,
             slc: settings.keys.slc,
+            zone_units: settings.zones.map(|zones| zones.size),
             knows_starts: settings.keys.bus.precision == Precision::Phases,
             dies: vec![die; settings.geometry.dies() as usize],
         }
@@ -131,7 +134,10 @@ impl TimeAccount {
         let geometry = &self.geometry;
         let plane = match (ppn, lpn) {
             (Some(ppn), _) => (geometry.plane_of(ppn), geometry.joined_page(ppn).0),
-            (None, Some(lpn)) => (plane, geometry.joined_page_of_lpn(lpn).0),
+            (None, Some(lpn)) => match self.zone_units {
+                None => (plane, geometry.joined_page_of_lpn(lpn).0),
+                Some(size) => (plane, lpn.get() % size / geometry.units_per_page % geometry.joined),
+            },
             (None, None) => (plane, 0),
         };
         let work = &mut self.dies[die.index()].array;

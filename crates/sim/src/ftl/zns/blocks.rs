@@ -94,6 +94,15 @@ impl ZoneBlocks {
         self.planes_of(zone)[(stripe % self.shape.width) as usize]
     }
 
+    /// On which of its joined planes a unit lies that was never written, and the page of it there,
+    /// counted through the blocks of the zone: as if the zone had been written.
+    pub(in crate::ftl) fn joined_page_of(&self, lpn: Lpn) -> (u32, u32) {
+        let (_, unit) = self.zone_of(lpn);
+        let earlier = unit / self.program_units / self.shape.width * self.program_units;
+        let page = (earlier + unit % self.program_units) / self.geometry.units_per_page;
+        (page % self.geometry.joined, page / self.geometry.joined)
+    }
+
     /// The place of the plane that the first stripe of a zone lies on. Zones that are written side
     /// by side would otherwise come to each plane at one time. Neighbours lie as far apart as the
     /// golden ratio lets them (Knuth, TAOCP 3, 6.4); what drives do is not known.
