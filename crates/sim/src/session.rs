@@ -237,8 +237,11 @@ pub struct Session {
     now: Time,
     /// The instant of `now` has begun and is not over.
     half: bool,
-    /// How many requests were submitted.
+    /// Time stopped at `now` for an answer.
+    answered: bool,
+    /// How many requests were submitted, and how many had arrived before this session.
     submitted: u64,
+    arrived: u64,
     failed: Option<SimError>,
 }
 
@@ -311,8 +314,18 @@ impl Session {
                 Kind::Disk(disk, Box::new(run.expect(begun)))
             }
         };
-        let mut session =
-            Self { kind, queues, start: now, now, half: false, submitted: 0, failed: None };
+        let arrived = kind.host().arrived();
+        let mut session = Self {
+            kind,
+            queues,
+            start: now,
+            now,
+            half: false,
+            answered: false,
+            submitted: 0,
+            arrived,
+            failed: None,
+        };
         session.kind.host_mut().keep_answers(true);
         if let Some(zones) = session.kind.zones() {
             zones.keep_outcomes(true);
@@ -359,7 +372,7 @@ impl Session {
         if full && lane.waiting.is_empty() && (!lane.timed || lane.last == now) {
             return Err(Refused::Full);
         }
-        if self.half && lane.timed && lane.last == now {
+        if self.answered && lane.timed && lane.last == now {
             self.kind.waits_for_answers();
         }
         let id = self.submitted;
@@ -403,11 +416,13 @@ impl Session {
             Stop::AtCompletions(count) => count.get() as usize,
         };
         if self.kind.host().answers() >= most {
+            self.answered = true;
             return Ok(self.now);
         }
         let reached = self.go_on(until, most).map_err(failure);
         let reached = reached.inspect_err(|error| self.failed = Some(error.clone()))?;
         self.half = matches!(reached, Reached::Half(_));
+        self.answered = matches!(reached, Reached::Half(_) | Reached::Whole(_));
         self.now = match reached {
             Reached::Half(now) | Reached::Whole(now) => now,
             Reached::All(last) if until == Time::MAX => last.unwrap_or(self.now),
@@ -523,7 +538,9 @@ impl Session {
             start: self.start,
             now: self.now,
             half: self.half,
+            answered: self.answered,
             submitted: self.submitted,
+            arrived: self.arrived,
             failed: self.failed.clone(),
         }
     }
@@ -552,6 +569,8 @@ impl Session {
     /// that were not polled are gone ([`Self::end_instant`] and [`Self::poll`] give them before),
     /// and so are observers and the checker. The device goes on, in
     /// another session: its requests may arrive from now on, and wait until recovery is over.
+    /// Requests of what was lost are counted from the start of this session: with one stream they
+    /// are what [`Self::submit`] has returned.
     ///
     /// Refused where the section `[power]` of the device is off, and on a disk.
     pub fn cut(mut self, seed: u64) -> Result<(Drive, Cut), SimError> {
@@ -563,7 +582,10 @@ impl Session {
         }
         device.pass_to(self.now);
         let work = [run.usage(), &device.usage()];
-        let (device, cut) = device.cut((*run.begun(), work), seed);
+        let (device, mut cut) = device.cut((*run.begun(), work), seed);
+        for lost in &mut cut.lost {
+            lost.request = lost.request.and_then(|order| order.checked_sub(self.arrived));
+        }
         Ok((Drive::Flash(Box::new(device)), cut))
     }
 

@@ -243,6 +243,7 @@ impl Account {
     /// A request comes because others were answered.
     pub(crate) fn waits_for_answers(&mut self) {
         self.totals.closed_loops = true;
+        self.totals.follows_answers = true;
     }
 
     /// What has been done so far, in measured phases.
@@ -418,14 +419,15 @@ impl Account {
     }
 
     /// Later arrivals found far more requests than earlier ones, or more were left at the end than
-    /// the device could work on, and took long. Closed loops have so many outstanding, no more;
-    /// what comes beside them is judged alone.
+    /// the device could work on, and took long. Closed loops have so many outstanding, no more, and
+    /// leave them at the end; what comes beside those of streams is judged alone.
     fn queue_grew(&self) -> bool {
         if !self.totals.own_times {
             return false;
         }
         let (span, drain) = (self.totals.spans.offered, self.totals.spans.drain);
-        let overfull = self.totals.backlog.most() > self.config.queue_depth;
+        let overfull =
+            !self.totals.follows_answers && self.totals.backlog.most() > self.config.queue_depth;
         self.totals.backlog.grew() || (overfull && u128::from(drain) * 10 > u128::from(span))
     }
 

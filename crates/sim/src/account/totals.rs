@@ -139,6 +139,8 @@ pub(super) struct Totals {
     /// had been answered.
     pub(super) own_times: bool,
     pub(super) closed_loops: bool,
+    /// Whether requests of a session come because others were answered.
+    pub(super) follows_answers: bool,
 }
 
 /// Times of phases that are over, in nanoseconds.
@@ -194,7 +196,7 @@ saved!(Totals {
     hazard_picks, backlog, drift, requests, first_arrival, last_arrival, last_completion, spans,
     unmeasured_cleaned, streams, placed, energy, suspensions, bit_errors, padded,
     partial_writes_read, partial_writes, own_times, closed_loops,
-} skip { skip, counts_from, phase_first, maintains, stream_places, is_mixed });
+} skip { skip, counts_from, phase_first, maintains, stream_places, is_mixed, follows_answers });
 
 impl Totals {
     /// Sums to which the latencies of the first `skip` requests do not count, of a device with so
