@@ -12,7 +12,7 @@ from ._keys import plain, unknown
 from .errors import ConfigError
 
 #: Columns of requests.
-_COLUMNS = ("at_ns", "op", "offset", "nbytes", "stream", "flags")
+COLUMNS = ("at_ns", "op", "offset", "nbytes", "stream", "placement", "flags")
 
 #: The greatest number of a column.
 _MOST = 2**64 - 1
@@ -23,7 +23,7 @@ def columns_of(table: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     all_of = dict(given)
     if table is not None:
         table, names = _named(table)
-        for name in _COLUMNS:
+        for name in COLUMNS:
             if all_of[name] is None and name in names:
                 all_of[name] = table[name]
     missing = [name for name in ("at_ns", "op", "offset", "nbytes") if all_of[name] is None]

@@ -111,6 +111,7 @@ class Requests:
         offset: object,
         nbytes: object,
         stream: Optional[object] = None,
+        placement: Optional[object] = None,
         flags: Optional[object] = None,
     ) -> Requests: ...
     def __len__(self) -> int: ...
@@ -249,6 +250,8 @@ class FullBlock:
 class Completion:
     """A request that is over."""
 
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
     @property
     def id(self) -> int: ...
     @property

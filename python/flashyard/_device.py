@@ -280,7 +280,10 @@ def device(
     for argument, key, policy in zip(arguments, _CHOOSERS, policies):
         section, _, of = key.partition(".")
         inner = keys.get(section)
-        given_too = {key, key.replace(".", "__")} & keys.keys()
+        names = {key, key.replace(".", "__")}
+        if of != "policy":  # which alone is a section
+            names.add(of)
+        given_too = names & keys.keys()
         if policy is not None and (given_too or isinstance(inner, dict) and of in inner):
             raise ConfigError(f"{key} and {argument} both choose a policy; leave one of them out")
     named, text = given_as(name, "device")

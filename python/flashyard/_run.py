@@ -13,7 +13,7 @@ from typing import Any, Optional, Union, cast
 
 from . import _core
 from ._device import Device, device
-from ._keys import MOST, Value, unknown, whole_or_none
+from ._keys import MOST, Value, unknown, whole, whole_or_none
 from ._workload import Workload, workload
 from .errors import ConfigError, in_python
 
@@ -277,6 +277,7 @@ def run(
         Where the simulation failed.
     """
     on = _as_device(device)
+    cuts = whole("cuts", cuts, 0, 2**32 - 1)
     if series_ms is not None:
         on = on.replace(**{"metrics.bin_ms": series_ms})
     what = _as_workload(workload)
@@ -479,11 +480,15 @@ def why(
     if isinstance(result, Result):
         if result.workload is None:
             raise unknown("workload: a session cannot run again", "result", ())
+        if workload is not None:
+            raise ConfigError("workload: that of the result is explained; leave it out")
         on, what = result.device, result.workload
         seed = result.seed if seed is None else seed
     else:
         on = _as_device(result)
         what = _as_workload("mixed-70-30" if workload is None else workload)
+    if slowest is not None and request is not None:
+        raise ConfigError("slowest: one request is explained; leave one of the two out")
     number = whole_or_none("request", request, 0, MOST)
     most = whole_or_none("slowest", slowest, 1, MOST)
     share = _percentile(above)

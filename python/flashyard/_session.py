@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Optional
 
 from . import _core
-from ._columns import columns_of
+from ._columns import COLUMNS, columns_of
 from ._keys import MOST, whole, whole_or_none
 from ._run import DeviceLike, Result, _as_device
+from .errors import ConfigError
 
 
 class Zone(NamedTuple):
@@ -96,7 +97,8 @@ class Session:
         stream
             The number of the stream, 0 to 65,535.
         placement
-            A hint where its data go, 0 to 65,535: writes of one hint share blocks.
+            Its placement identifier, 0 to 65,535: where its data go on a device with
+            ``placement.handles``. Without one the number of the stream stands for it.
         flags
             1 forces unit access, 2 flushes before the request, 4 writes zeroes (of a trim). On a
             device with zones, 8 of a write appends to the zone that begins at ``offset``, and of a
@@ -112,6 +114,8 @@ class Session:
         try:
             return self._core.submit(at_ns, op, offset, nbytes, stream, placement, flags)
         except (OverflowError, TypeError):
+            if not isinstance(op, str):
+                raise ConfigError(f"op: a text is needed, such as 'read', not {op!r}") from None
             for name, value in (("at_ns", at_ns), ("offset", offset), ("nbytes", nbytes)):
                 whole(name, value, 0, MOST)
             whole("stream", stream, 0, 65_535)
@@ -125,8 +129,7 @@ class Session:
         Returns the identifier of the first one (the others follow one by one) and how many were
         taken: those up to the first that the device refuses.
         """
-        names = ("at_ns", "op", "offset", "nbytes", "stream", "flags")
-        given = {name: columns.pop(name, None) for name in names}
+        given = {name: columns.pop(name, None) for name in COLUMNS}
         if columns:
             raise TypeError(f"requests have no column {next(iter(columns))}")
         return self._core.submit_all(_core.Requests(**columns_of(table, given)))
@@ -135,7 +138,7 @@ class Session:
         """A zone by its number, as the requests that the device has started have left it; ``None``
         where there is no such zone.
         """
-        found = self._core.zone(number)
+        found = self._core.zone(whole("number", number, 0, 2**32 - 1))
         return None if found is None else Zone(*found)
 
     def handle(self, number: int) -> Optional[Handle]:
@@ -205,15 +208,15 @@ class Session:
 
         Requests that are not over are never answered, identifiers begin at 0 again, and new
         requests wait until recovery is over. The device must say how it recovers (section
-        ``power``). The answer has ``at_ns``, ``recovery_ns``, ``reads`` by kind, ``torn_units``,
-        ``torn_erases``, ``dumped_units``, ``energy_pj`` and ``needed_pj`` of the capacitor, and in
-        ``lost`` a dict for each mapping unit that lost something: ``request`` (by order of
-        arrival, the last one of several, or None), ``offset``, ``nbytes``, ``how`` and
-        ``promised``. The bytes are the smallest range with all of the unit that was answered and
+        ``power``). The answer has ``completions`` (of requests that were over and not handed out
+        yet), ``at_ns``, ``recovery_ns``, ``reads`` by kind, ``torn_units``, ``torn_erases``,
+        ``dumped_units``, ``energy_pj`` and ``needed_pj`` of the capacitor, and in ``lost`` a dict
+        for each mapping unit that lost something: ``request`` (its identifier, that of the last
+        one of several, or None), ``offset``, ``nbytes``, ``how`` and ``promised``. The bytes are the smallest range with all of the unit that was answered and
         is lost, the whole unit where some of it was on flash; ``how`` is that of the newest of
         them, and ``promised`` is whether any of them were to be kept.
         """
-        return self._core.cut(seed)
+        return self._core.cut(whole("seed", seed, 0, MOST))
 
     def close(self) -> None:
         """No request comes any more: idle work of the end may begin."""

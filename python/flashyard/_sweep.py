@@ -151,6 +151,8 @@ def _full_names(device: Device, workload: Workload, names: Iterable[str]) -> dic
 def _points(device: Device, workload: Workload, vary: Vary) -> list[_Point]:
     if not isinstance(vary, Mapping):
         points = listed("vary", vary)
+        if not points:
+            raise ConfigError("vary: there is no point")
         for point in points:
             if not isinstance(point, Mapping):
                 raise ConfigError(f"vary: a point is a dict of keys with values, not {point!r}")

@@ -186,6 +186,7 @@ def requests(
     offset: Any = None,
     nbytes: Any = None,
     stream: Any = None,
+    placement: Any = None,
     flags: Any = None,
     name: str = "requests",
 ) -> Workload:
@@ -204,9 +205,12 @@ def requests(
         First byte and bytes, both in whole sectors of 512 bytes; a flush has 0 bytes.
     stream
         The number of the stream, 0 to 65,535.
+    placement
+        The placement identifier, 0 to 65,535; without this column the number of the stream stands
+        for it.
     flags
         1 forces unit access, 2 flushes before the request, 4 writes zeroes (of a trim); sums of
-        them.
+        them. On a device with zones also those of :meth:`Session.submit`.
     name
         What reports call the workload.
 
@@ -225,6 +229,7 @@ def requests(
         "offset": offset,
         "nbytes": nbytes,
         "stream": stream,
+        "placement": placement,
         "flags": flags,
     }
     made = _core.Requests(**columns_of(table, given))

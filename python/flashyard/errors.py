@@ -38,7 +38,7 @@ _OPTIONS = (
     (re.compile(r"--by stream\b"), "by_stream"),
     (re.compile(r"--key (\S+):"), r"keys: \1:"),
     (re.compile(r"--key\b"), "keys"),
-    (re.compile(r"--(check|seed)\b"), r"\1"),
+    (re.compile(r"--(check|cuts|seed)\b"), r"\1"),
     (re.compile(r", or --settle first"), ", or add a phase that is not measured"),
 )
 
@@ -96,7 +96,7 @@ class SimError(FlashyardError, RuntimeError):
 class Refused(FlashyardError, RuntimeError):
     """A request that a session did not take."""
 
-    #: Why: "past", "range", "order", "full", "stream" or "closed".
+    #: Why: "past", "range", "order", "full", "no_zones", "stream" or "closed".
     reason: str
 
     def __init__(self, text: str, reason: str) -> None:

@@ -53,7 +53,10 @@ impl Parts {
             parts = parts.command_policy(NAME, about, move |_: NoKeys| made.clone());
         }
         if let Some(object) = host {
-            let window = object.getattr(py, "window")?.extract(py)?;
+            let given = object.getattr(py, "window")?;
+            let window = given.extract(py).ok().filter(|window| *window > 0);
+            let window =
+                window.ok_or_else(|| wrong(format!("window: {given} is not from 1 on")))?;
             let made = Requests { object: Arc::new(object), window };
             parts = parts.host_policy(NAME, about, move |_: NoKeys| made.clone());
         }
@@ -219,6 +222,9 @@ struct Requests {
 impl HostPolicy for Requests {
     fn pick(&self, view: &(impl HostView + ?Sized)) -> HostAnswer {
         let count = view.waiting().min(self.window);
+        if count == 0 {
+            return HostAnswer::Wait;
+        }
         let waiting: Vec<Waiting> = (0..count)
             .map(|place| {
                 let request = view.request(place);

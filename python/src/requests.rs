@@ -12,7 +12,10 @@ use std::sync::Arc;
 pub(crate) const SECTOR: u64 = 512;
 
 /// Bytes of a request in a pickle.
-const PICKLED: usize = 24;
+const PICKLED: usize = 28;
+
+/// In place of a placement identifier in a pickle, of a request that has none.
+const NOT_PLACED: u32 = u32::MAX;
 
 /// Requests in the order of their arrival.
 #[pyclass(frozen, module = "flashyard._core")]
@@ -97,6 +100,12 @@ fn operations(given: &Bound<'_, PyAny>) -> PyResult<Values<RequestOp>> {
     each(names, operation_of, "read, write, trim and flush")
 }
 
+/// The placement identifier of a row.
+fn identifier(row: usize, given: u64) -> PyResult<u16> {
+    u16::try_from(given)
+        .map_err(|_| wrong(format!("request {row}: placement {given}: there are 0 to 65,535")))
+}
+
 /// The modifiers of a trim that ask for an action on a zone.
 const ZONE_ACTIONS: u64 = 16 | 32 | 64 | 128;
 
@@ -136,13 +145,14 @@ impl Requests {
     /// Requests from columns; each is a column of Arrow, a pair of a format of module `struct` and
     /// bytes, or one number for all.
     #[new]
-    #[pyo3(signature = (at_ns, op, offset, nbytes, stream = None, flags = None))]
+    #[pyo3(signature = (at_ns, op, offset, nbytes, stream = None, placement = None, flags = None))]
     fn new(
         at_ns: &Bound<'_, PyAny>,
         op: &Bound<'_, PyAny>,
         offset: &Bound<'_, PyAny>,
         nbytes: &Bound<'_, PyAny>,
         stream: Option<&Bound<'_, PyAny>>,
+        placement: Option<&Bound<'_, PyAny>>,
         flags: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let at_ns = numbers("at_ns", Some(at_ns), 0)?;
@@ -151,8 +161,9 @@ impl Requests {
         let nbytes = numbers("nbytes", Some(nbytes), 0)?;
         let stream = numbers("stream", stream, 0)?;
         let flags = numbers("flags", flags, 0)?;
+        let placement = placement.map(|given| numbers("placement", Some(given), 0)).transpose()?;
         let columns = [&at_ns, &offset, &nbytes, &stream, &flags];
-        let length = columns.iter().find_map(|column| match column {
+        let length = columns.into_iter().chain(&placement).find_map(|column| match column {
             Values::Each(values) => Some(values.len()),
             Values::All(_) => None,
         });
@@ -166,6 +177,7 @@ impl Requests {
             column.check(name, rows)?;
         }
         op.check("op", rows)?;
+        placement.iter().try_for_each(|column| column.check("placement", rows))?;
         let mut all = Vec::with_capacity(rows);
         let mut last = 0;
         for row in 0..rows {
@@ -178,7 +190,9 @@ impl Requests {
                 )));
             }
             last = values[0];
-            all.push(request(&|| format!("request {row}"), op.get(row), values, None)?);
+            let placed = placement.as_ref().map(|column| identifier(row, column.get(row)));
+            let what = || format!("request {row}");
+            all.push(request(&what, op.get(row), values, placed.transpose()?)?);
         }
         Ok(Self(Arc::new(all)))
     }
@@ -202,6 +216,7 @@ impl Requests {
             bytes.extend(request.sectors.to_le_bytes());
             bytes.extend(request.stream.to_le_bytes());
             bytes.extend([request.op as u8, request.flags.bits()]);
+            bytes.extend(request.placement.map_or(NOT_PLACED, u32::from).to_le_bytes());
         }
         let make = py.get_type::<Self>().getattr("_of_bytes")?;
         Ok((make, (PyBytes::new(py, &bytes),)))
@@ -219,13 +234,15 @@ impl Requests {
                 let bytes = bytes[at..at + 8].try_into().expect("eight bytes");
                 u64::from_le_bytes(bytes)
             };
-            let sectors = u32::from_le_bytes(bytes[16..20].try_into().expect("four bytes"));
+            let short =
+                |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
             let stream = u16::from_le_bytes([bytes[20], bytes[21]]);
             let op = RequestOp::ALL.get(usize::from(bytes[22])).copied();
             let op = op.ok_or_else(|| wrong("requests: a pickle of another version"))?;
             let flags = Flags::from_bits(bytes[23]).unwrap_or(Flags::NONE);
-            let request = Request::new(op, long(8), sectors).at(Time::from_ns(long(0)));
-            Ok(request.of_stream(stream).with(flags))
+            let request = Request::new(op, long(8), short(16)).at(Time::from_ns(long(0)));
+            let placement = u16::try_from(short(24)).ok();
+            Ok(request.of_stream(stream).placed(placement).with(flags))
         };
         all.iter().map(of).collect::<PyResult<Vec<_>>>().map(|all| Self(Arc::new(all)))
     }

@@ -40,12 +40,16 @@ const WAIT: Duration = Duration::from_micros(50);
 const BATCH: NonZero<u32> = NonZero::new(1 << 10).expect("not 0");
 
 /// A request that is over.
-#[pyclass(frozen, module = "flashyard._core")]
-#[derive(Debug)]
+#[pyclass(frozen, eq, module = "flashyard._core")]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Completion(Over);
 
 #[pymethods]
 impl Completion {
+    const fn __hash__(&self) -> u64 {
+        self.0.id
+    }
+
     /// What `submit` returned for it.
     #[getter]
     const fn id(&self) -> u64 {
@@ -450,15 +454,20 @@ impl Session {
         if !able {
             return Err(failed(SimError::NoCut.to_string()));
         }
+        let mut over = std::mem::take(&mut *locked(&self.kept));
         let cut = self.apart(py, |slot| {
-            let session = slot.take().ok_or_else(|| failed("the session has ended"))?;
-            let cut = catch_unwind(AssertUnwindSafe(|| session.cut(seed)));
+            let mut session = slot.take().ok_or_else(|| failed("the session has ended"))?;
+            let cut = catch_unwind(AssertUnwindSafe(|| {
+                session.end_instant()?;
+                over.extend(std::iter::from_fn(|| session.poll()));
+                session.cut(seed)
+            }));
             let (drive, cut) = cut.map_err(panicked)?.map_err(|error| failed(error.to_string()))?;
             *slot = Some(Simulated::new(drive));
-            locked(&self.kept).clear();
             Ok(cut)
         })?;
         let all = PyDict::new(py);
+        all.set_item("completions", over.into_iter().map(Completion).collect::<Vec<_>>())?;
         all.set_item("at_ns", cut.at.as_ns())?;
         all.set_item("recovery_ns", cut.recovery.as_ns())?;
         let reads = PyDict::new(py);

@@ -270,8 +270,8 @@ impl Table {
         self.rows()
     }
 
-    fn __contains__(&self, name: &str) -> bool {
-        self.schema.index_of(name).is_ok()
+    fn __contains__(&self, name: &Bound<'_, PyAny>) -> bool {
+        name.extract::<&str>().is_ok_and(|name| self.schema.index_of(name).is_ok())
     }
 
     /// The values of a column as a list; a cell that holds nothing is `None`.

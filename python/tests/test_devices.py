@@ -178,6 +178,9 @@ def test_workloads_take_keys_by_name() -> None:
     assert workload == fy.workload("random-read", **{"stream.depth": 7, "pattern.requests": 1000})
     assert workload != fy.workload("random-read")
     assert pickle.loads(pickle.dumps(workload)) == workload
+    columns = {"at_ns": [0, 5], "op": [1, 0], "offset": 0, "nbytes": 512, "stream": 3, "flags": 1}
+    placed = fy.requests(**columns, placement=[0, 65_535])
+    assert pickle.loads(pickle.dumps(placed)) == placed != fy.requests(**columns)
     same = fy.workload(workload.toml())
     assert same == workload and hash(same) == hash(workload)
     assert workload != fy.workload("random-read", requests=1_000, depth=8)

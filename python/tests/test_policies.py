@@ -143,3 +143,5 @@ def test_a_key_takes_the_place_of_a_policy() -> None:
     for keys in ({"gc__policy": "greedy"}, {"gc.policy": "greedy"}, {"gc": {"policy": "greedy"}}):
         with pytest.raises(fy.ConfigError, match="gc.policy and victim_rule"):
             fy.device("small-full", victim_rule=Oldest(), **keys)
+    with pytest.raises(fy.ConfigError, match="policy.command and command_policy"):
+        fy.device("small-full", command_policy=Fifo(), command="fifo")

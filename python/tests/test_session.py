@@ -106,6 +106,23 @@ def test_a_cut_loses_what_the_buffer_holds_and_the_session_goes_on() -> None:
         fy.Session("embedded-2x2").cut()
 
 
+def test_behind_a_cut_identifiers_begin_at_0_and_none_is_lost() -> None:
+    keys: dict[str, Any] = {"power.oob_scan": True, "buffer.volatile": True}
+    session = fy.Session(fy.device("embedded-2x2", **keys, **{"buffer.bytes": 1 << 20}))
+    for _ in range(3):
+        now = session.now_ns + 1_000_000_000
+        ids = [session.submit(now, "write", number * 4096, 4096) for number in range(4)]
+        session.submit(2 * now + 10**12, "write", 0, 4096)  # which never arrives
+        first = session.advance_to_completion()
+        copy = session.fork()
+        cut = session.cut(1)
+        assert [over.id for over in first + cut["completions"]] == ids == [0, 1, 2, 3]
+        assert copy.advance(copy.now_ns) == cut["completions"]
+        assert session.advance(session.now_ns) == []
+        lost = sorted((one["request"], one["offset"]) for one in cut["lost"])
+        assert lost == [(number, number * 4096) for number in ids]
+
+
 def test_figures_at_any_instant() -> None:
     session = fy.Session("embedded-2x2")
     session.submit(0, "write", 0, 65_536)
@@ -283,6 +300,7 @@ def test_threads_and_policies_of_a_session_do_not_wait_for_each_other() -> None:
     ("given", "says"),
     [
         ({"offset": -512}, "offset: -512 is not between"),
+        ({"op": 0}, "op: a text is needed, such as 'read', not 0"),
         ({"nbytes": 2**64}, "nbytes: 18446744073709551616 is not between"),
         ({"nbytes": 4096.5}, "nbytes: a whole number is needed, not 4096.5"),
         ({"stream": 70_000}, "stream 70000: there are 0 to 65,535"),
@@ -297,6 +315,10 @@ def test_a_number_that_cannot_be_is_named(given: dict[str, Any], says: str) -> N
     for advance in (session.advance, session.advance_to_completion, session.advance_table):
         with pytest.raises(fy.ConfigError, match="until_ns: -1 is not between"):
             advance(-1)
+    with pytest.raises(fy.ConfigError, match="seed: -1 is not between"):
+        session.cut(-1)
+    with pytest.raises(fy.ConfigError, match="number: 4294967296 is not between"):
+        session.zone(2**32)
 
 
 def test_a_handle_says_what_its_unit_can_still_take() -> None:
@@ -316,9 +338,13 @@ def test_a_handle_says_what_its_unit_can_still_take() -> None:
     assert empty is not None and empty.available_bytes == empty.unit_bytes > 0
     assert session.handle(2) is None and fy.Session("zn540-zns").handle(0) is None
     unit = 4096
-    for number, place in enumerate([0, 5, 5, 3]):
+    for number, place in enumerate([0, 5]):
         session.submit(session.now_ns, "write", number * unit, unit, placement=place)
         session.advance()
+    offset = [2 * unit, 3 * unit]
+    columns = {"op": "write", "offset": offset, "nbytes": unit, "placement": [5, 3]}
+    assert session.submit_all(at_ns=session.now_ns, **columns) == (2, 2)
+    session.advance()
     for handle, count in ((0, 2), (1, 2)):
         found = session.handle(handle)
         assert found is not None

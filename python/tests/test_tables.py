@@ -144,6 +144,8 @@ def test_a_log_is_a_workload_again() -> None:
         ({"offset": []}, "offset: 0 values for 3 requests"),
         ({"table": [1, 2]}, "table: it has columns by name"),
         ({"stream": 70_000}, "stream 70000"),
+        ({"placement": [0, 1, 65_536]}, "request 2: placement 65536: there are 0 to 65,535"),
+        ({"placement": [0, 1]}, "placement: 2 values for 3 requests"),
         ({"flags": 24}, "flags: there are 1"),
     ],
 )

@@ -75,10 +75,6 @@ enum FyStatus
      * calls.
      */
     FY_STATUS_PANIC = -9,
-    /**
-     * The text does not fit; the return value of the call says how many bytes it needs.
-     */
-    FY_STATUS_SPACE = -10,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L

@@ -18,17 +18,29 @@ pub(crate) unsafe fn text<'a>(pointer: *const c_char) -> Option<&'a str> {
     text.to_str().ok()
 }
 
-/// The list behind a pointer; empty where the pointer is null.
+/// What is said of an argument of this name.
+pub(crate) fn null(name: &str) -> String {
+    format!("`{name}` is a null pointer")
+}
+
+/// The list of this name behind a pointer, which may be null where it is empty.
 ///
 /// # Safety
 ///
 /// The pointer is null, or that many values are behind it, which stay as they are during the call.
-pub(crate) unsafe fn list<'a, T>(pointer: *const T, count: usize) -> &'a [T] {
-    if pointer.is_null() || count == 0 {
-        return &[];
+pub(crate) unsafe fn list<'a, T>(
+    name: &str,
+    pointer: *const T,
+    count: usize,
+) -> Result<&'a [T], String> {
+    if count == 0 {
+        return Ok(&[]);
+    }
+    if pointer.is_null() {
+        return Err(null(name));
     }
     // SAFETY: it is not null, and what the caller promises is what is needed.
-    unsafe { core::slice::from_raw_parts(pointer, count) }
+    Ok(unsafe { core::slice::from_raw_parts(pointer, count) })
 }
 
 /// Copies a text with a zero byte behind it, as much as fits; returns the bytes that all of it

@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "the border to C")]
 
-use crate::border::{give, list, text};
+use crate::border::{give, list, null, text};
 use crate::policies;
 use crate::types::{
     FY_NEVER, FY_NO_PLACEMENT, FY_PARTS, FyCompletion, FyCut, FyFigures, FyHandle, FyHostOp,
@@ -236,7 +236,7 @@ unsafe fn output<'a, T>(pointer: *mut T, name: &str) -> Result<&'a mut T, Failur
 }
 
 fn is_null(name: &str) -> Failure {
-    (FyStatus::Argument, format!("`{name}` is a null pointer"))
+    (FyStatus::Argument, null(name))
 }
 
 /// What became of a call.
@@ -271,7 +271,7 @@ pub unsafe extern "C" fn fy_open(
         // SAFETY: the caller promises it.
         let device = unsafe { text(options.device) }.ok_or("the name of a device is needed")?;
         // SAFETY: the caller promises it.
-        let settings = unsafe { list(options.settings, options.settings_count) };
+        let settings = unsafe { list("settings", options.settings, options.settings_count) }?;
         let mut set = Vec::new();
         for setting in settings {
             // SAFETY: the caller promises it.
@@ -310,11 +310,9 @@ pub unsafe extern "C" fn fy_submit(
     requests_count: usize,
 ) -> i64 {
     let submit = |device: &mut FyDevice| {
-        if requests.is_null() && requests_count > 0 {
-            return Err(is_null("requests"));
-        }
         // SAFETY: the caller promises it.
-        let requests = unsafe { list(requests, requests_count) };
+        let requests = unsafe { list("requests", requests, requests_count) };
+        let requests = requests.map_err(|what| (FyStatus::Argument, what))?;
         for (taken, request) in requests.iter().enumerate() {
             if let Err(failure) = device.submit(request) {
                 device.error.clone_from(&failure.1);

@@ -8,7 +8,7 @@ use flashyard_core::command::{Op, StreamId};
 use flashyard_core::key::NoKeys;
 use flashyard_core::policy::{CommandPolicy, CommandView, Placement};
 use flashyard_core::units::Time;
-use flashyard_sim::own::{OwnParts, Parts};
+use flashyard_sim::own::{Family, OwnParts, Parts};
 use std::cell::RefCell;
 
 use crate::border::{list, text};
@@ -246,17 +246,19 @@ impl BusPolicy for BusInC {
 /// Pointers of the options are as `FyOptions` says, and functions bear the threads that drive their
 /// devices.
 pub(crate) unsafe fn parts(options: &FyOptions) -> Result<OwnParts, String> {
+    let FyOptions { command_policies, command_policies_count, .. } = *options;
+    let FyOptions { bus_policies, bus_policies_count, .. } = *options;
     // SAFETY: the caller promises it.
-    let commands = unsafe { list(options.command_policies, options.command_policies_count) };
+    let commands = unsafe { list("command_policies", command_policies, command_policies_count) }?;
     // SAFETY: the caller promises it.
-    let buses = unsafe { list(options.bus_policies, options.bus_policies_count) };
+    let buses = unsafe { list("bus_policies", bus_policies, bus_policies_count) }?;
     if commands.is_empty() && buses.is_empty() {
         return Ok(OwnParts::default());
     }
     let mut parts = Parts::new();
     for policy in commands {
         // SAFETY: the caller promises it.
-        let name = unsafe { name(policy.name) }?;
+        let name = unsafe { name(policy.name, &parts, Family::CommandPolicy) }?;
         let queues = usize::try_from(policy.queues).unwrap_or(0);
         let place = policy.place.filter(|_| (1..=QUEUES.len()).contains(&queues));
         let place = place.ok_or_else(|| {
@@ -267,7 +269,7 @@ pub(crate) unsafe fn parts(options: &FyOptions) -> Result<OwnParts, String> {
     }
     for policy in buses {
         // SAFETY: the caller promises it.
-        let name = unsafe { name(policy.name) }?;
+        let name = unsafe { name(policy.name, &parts, Family::BusPolicy) }?;
         let pick = policy.pick.ok_or_else(|| format!("bus policy {name}: it needs a function"))?;
         let made = BusInC { context: Context(policy.context), pick };
         parts = parts.bus_policy(name, "A policy in C.", move |_: NoKeys| made);
@@ -280,8 +282,8 @@ pub(crate) unsafe fn parts(options: &FyOptions) -> Result<OwnParts, String> {
 /// # Safety
 ///
 /// The pointer is as `FyOptions` says.
-unsafe fn name(pointer: *const c_char) -> Result<String, String> {
+unsafe fn name(pointer: *const c_char, parts: &Parts, family: Family) -> Result<String, String> {
     // SAFETY: the caller promises it.
     let name = unsafe { text(pointer) }.ok_or("a policy has no name")?;
-    Ok(name.to_string())
+    parts.refuses(family, name).map_or_else(|| Ok(name.to_string()), Err)
 }

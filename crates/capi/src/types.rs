@@ -39,8 +39,6 @@ pub enum FyStatus {
     /// The simulator failed, or a policy in C answered what cannot be. The device refuses further
     /// calls.
     Panic = -9,
-    /// The text does not fit; the return value of the call says how many bytes it needs.
-    Space = -10,
 }
 
 /// What the host asks for.

@@ -62,6 +62,20 @@ static void wrong_input(void)
     FyOptions options = {0};
     options.device = "no-such-device";
     CHECK(fy_open(&options, cut, sizeof cut) == NULL && strlen(cut) == 7);
+    options.device = "toy";
+    options.settings_count = 2;
+    CHECK(fy_open(&options, text, sizeof text) == NULL);
+    CHECK(strcmp(text, "`settings` is a null pointer") == 0);
+    options.settings_count = 0;
+    FyCommandPolicy taken[2] = {{"drs", NULL, 1, misplaced}, {"mine", NULL, 1, misplaced}};
+    options.command_policies = taken;
+    options.command_policies_count = 2;
+    CHECK(fy_open(&options, text, sizeof text) == NULL);
+    CHECK(strcmp(text, "policy.command: there is a drs already") == 0);
+    taken[0].name = "a b=";
+    CHECK(fy_open(&options, text, sizeof text) == NULL && strstr(text, "is no name") != NULL);
+    taken[0].name = "mine";
+    CHECK(fy_open(&options, text, sizeof text) == NULL && strstr(text, "there is a mine already"));
     /* The text of a device file. */
     FyDevice *device = opened("base = \"toy\"\n[geometry]\nchannels = 2\n", NULL);
     CHECK(device != NULL && fy_capacity(device) > 0);

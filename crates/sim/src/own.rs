@@ -223,18 +223,26 @@ impl Parts {
         Self::default()
     }
 
-    fn add<K: Keys>(mut self, name: String, doc: String, make: Make) -> Self {
-        let (section, key) = make.family().chooser();
+    /// Why a part of a family cannot have this name; none where it can.
+    pub fn refuses(&self, family: Family, name: &str) -> Option<String> {
+        let (section, key) = family.chooser();
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
-        assert!(
-            !name.is_empty() && name.chars().all(plain),
-            "{section}.{key}: {name:?} is no name; letters, digits, - and _ make one"
-        );
+        if name.is_empty() || !name.chars().all(plain) {
+            let what = "is no name; letters, digits, - and _ make one";
+            return Some(format!("{section}.{key}: {name:?} {what}"));
+        }
         let path = format!("{section}.{name}");
-        let built_in = make.family().built_in().contains(&name.as_str())
-            || DeviceKeys::default().sections().iter().any(|(known, ..)| *known == path);
-        let twice = self.of(make.family()).any(|part| part.name == name);
-        assert!(!built_in && !twice, "{section}.{key}: there is a {name} already");
+        let is_known = family.built_in().contains(&name)
+            || DeviceKeys::default().sections().iter().any(|(known, ..)| *known == path)
+            || self.of(family).any(|part| part.name == name);
+        is_known.then(|| format!("{section}.{key}: there is a {name} already"))
+    }
+
+    fn add<K: Keys>(mut self, name: String, doc: String, make: Make) -> Self {
+        if let Some(what) = self.refuses(make.family(), &name) {
+            panic!("{what}");
+        }
+        let path = format!("{}.{name}", make.family().chooser().0);
         let first = self.parts.last().map_or(0, |part| part.first + part.keys.len());
         let most = first + K::KEYS.len();
         assert!(most <= MAX_KEYS, "{path}: own parts have {most} keys, at most {MAX_KEYS} fit");
