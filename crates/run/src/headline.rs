@@ -271,7 +271,7 @@ const OF_FLASH: [Other; 29] = [
     ("programs", "1", "program operations of the flash arrays", Less, |r| {
         operations(r, "programs")
     }),
-    ("erases", "1", "blocks erased", Less, |r| operations(r, "erases")),
+    ("erases", "1", "erase operations of the flash arrays", Less, |r| operations(r, "erases")),
     ("block_erases_max", "1", "erases of the block with most of them", Less, |r| {
         count(r.wear.erases_max.into())
     }),

@@ -159,7 +159,8 @@ impl Lines {
         let file = self.name.clone();
         if error.kind() == ErrorKind::UnexpectedEof {
             let what = format!("the compressed data ends early, after line {}", self.line);
-            let fix = "the file was cut short: fetch or compress it again".to_owned();
+            let fix = "the file was cut short, or has other bytes behind its end: fetch or compress it again"
+                .to_owned();
             return WorkloadError::File { file, what, fix };
         }
         WorkloadError::Io { file, source: error, fix: "give a readable file of text, gzip or zstd" }

@@ -142,7 +142,8 @@ pub fn apply_setting(
 ) {
     let place = format!("{option} {setting}");
     let mut fail = |what: String| problems.push(Problem { place: place.clone(), what });
-    let Some((path, raw)) = setting.split_once('=') else {
+    let Some((path, raw)) = setting.split_once('=').filter(|(path, _)| !path.trim().is_empty())
+    else {
         return fail("KEY=VALUE is needed, such as queue.depth=64".to_string());
     };
     match find_key(sections, path.trim()) {
@@ -556,11 +557,15 @@ mod tests {
         apply_setting("--set", "queue.depth=64", &mut keys, &mut problems);
         apply_setting("--set", "depth=64", &mut keys, &mut problems);
         apply_setting("--set", "depth", &mut keys, &mut problems);
+        apply_setting("--set", " =5", &mut keys, &mut problems);
         assert_eq!(keys.queue.depth, 64);
         assert_eq!(
             problems[0].to_string(),
             "--set depth=64: depth: unknown key; did you mean queue.depth?"
         );
-        assert!(problems[1].what.starts_with("KEY=VALUE is needed"));
+        for nameless in &problems[1..] {
+            assert!(nameless.what.starts_with("KEY=VALUE is needed"), "{nameless}");
+        }
+        assert_eq!(problems.len(), 3);
     }
 }

@@ -216,7 +216,7 @@ keys! {
         },
         /// With `start` "early": garbage collection starts when a plane has at most this many free
         /// blocks. With pacing, this many blocks are free on average when it starts. 0: as
-        /// `soft_percent` says.
+        /// `soft_percent` says, and at least `hard_free_blocks` and `reserve_blocks`.
         soft_free_blocks: u64 = 0 => {
             kind: Kind::count("blocks", 0, 1 << 24),
             source: "assumed: a share of the spare space",

@@ -248,8 +248,12 @@ fn area(keys: &FilesKeys, files: u64, capacity: Option<u64>) -> Result<u32, Work
         return wrong(what, "lower it, or take a larger device");
     }
     if area < files + files / 8 {
-        let what = format!("{} MiB have no room for files of {} MiB", area >> 8, files >> 8);
-        return wrong(what, "lower files.files or files.mean_kib, or take a larger device");
+        let (area, files, all) = (area >> 8, files >> 8, (files + files / 8).div_ceil(256));
+        let what = format!(
+            "{area} MiB have no room for files of {files} MiB, which take {all} MiB with an eighth \
+             left free"
+        );
+        return wrong(what, "lower files.files or the sizes of files, or take a larger device");
     }
     u32::try_from(area).or_else(|_| {
         wrong(format!("{} MiB are more blocks than 32 bits count", area >> 8), "lower it")

@@ -237,6 +237,10 @@ impl Row<'_> {
 }
 
 impl Format for Biosnoop {
+    fn needs_header(&self) -> bool {
+        true
+    }
+
     fn parse(&mut self, line: &[u8]) -> Result<Parsed, RowError> {
         if let Some(header) = Header::of(line) {
             self.header = Some(header);

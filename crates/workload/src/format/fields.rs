@@ -27,10 +27,10 @@ pub(super) fn whole(column: &str, text: &[u8]) -> Result<u64, RowError> {
     integer(text).map_err(|error| RowError::number(column, text, error, WHOLE_FIX))
 }
 
-/// The stream in a column.
+/// The stream or the placement identifier in a column.
 pub(super) fn stream(column: &str, text: &[u8]) -> Result<u16, RowError> {
     u16::try_from(whole(column, text)?)
-        .map_err(|_| RowError::number(column, text, NumberError::TooLarge, "streams end at 65535"))
+        .map_err(|_| RowError::number(column, text, NumberError::TooLarge, "it ends at 65535"))
 }
 
 /// The time in a column of whole or decimal seconds, in nanoseconds.

@@ -19,6 +19,11 @@ pub trait Format: fmt::Debug + Send {
     /// What one line (without its end, never blank) holds.
     fn parse(&mut self, line: &[u8]) -> Result<Parsed, RowError>;
 
+    /// Whether a line that names the columns comes first. It MUST NOT change.
+    fn needs_header(&self) -> bool {
+        false
+    }
+
     /// Whether a line may hold several requests. It MUST NOT change.
     fn has_several(&self) -> bool {
         false

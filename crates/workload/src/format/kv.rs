@@ -234,6 +234,10 @@ fn refusal(refused: Refused, key: &[u8], bytes: u64) -> RowError {
 }
 
 impl Format for Kv {
+    fn needs_header(&self) -> bool {
+        true
+    }
+
     fn parse(&mut self, line: &[u8]) -> Result<Parsed, RowError> {
         self.pieces.clear();
         self.given = 0;

@@ -210,7 +210,8 @@ fn too_narrow(largest: u64, footprint: u64) -> WorkloadError {
             kib(largest),
             kib(footprint)
         ),
-        fix: "raise it, give the device more capacity, or lower the sizes".to_owned(),
+        fix: "raise it, give the device more capacity, or lower the sizes or mix.unit_kib"
+            .to_owned(),
     }
 }
 

@@ -235,7 +235,7 @@ fn requests_stay_in_the_footprint_and_those_of_odd_sizes_end_with_it() {
 fn a_device_without_room_and_a_rate_without_end_are_refused() {
     let refused = |keys: &MixKeys, capacity| Mix::new(keys, 1, Some(capacity)).unwrap_err();
     let what = "mix.footprint_percent: the largest request does not fit, 512 KiB in 508; raise it, \
-                give the device more capacity, or lower the sizes";
+                give the device more capacity, or lower the sizes or mix.unit_kib";
     assert_eq!(refused(&keys("ftp"), 1_023).to_string(), what);
     assert!(Mix::new(&keys("ftp"), 1, Some(1_024)).is_ok());
     let slow = MixKeys { interarrival_ms: Span::from_ms(1_000_000_000), ..keys("oltp") };

@@ -144,7 +144,7 @@ impl Source {
                 if *several && let Some(record) = format.next_of_line() {
                     return Ok(Some(Ok(Parsed::Request(record))));
                 }
-                let at_start = std::mem::take(at_start);
+                let at_start = std::mem::take(at_start) && !format.needs_header();
                 Ok(lines.next_filled()?.map(|line| {
                     let step = format.parse(line);
                     step.map_err(|error| if at_start { of_first(error, line) } else { error })

@@ -147,9 +147,15 @@ fn a_compressed_file_that_was_cut_is_refused() {
     assert_eq!(start, "t.txt: the compressed data ends early, after ");
     let (line, fix) = end.split_once("; ").unwrap();
     assert!(line.parse::<u64>().unwrap() > 1_000, "{message}");
-    assert_eq!(fix, "the file was cut short: fetch or compress it again");
+    assert_eq!(
+        fix,
+        "the file was cut short, or has other bytes behind its end: fetch or compress it again"
+    );
     let message = read_on(&whole[..12], &TraceKeys::default(), None).unwrap_err();
     assert!(message.contains("ends early, after line 0"), "{message}");
+    let longer = [&whole[..], b"others"].concat();
+    let message = read_on(&longer, &TraceKeys::default(), None).unwrap_err();
+    assert!(message.ends_with(&format!("after line 50000; {fix}")), "{message}");
 }
 
 #[test]

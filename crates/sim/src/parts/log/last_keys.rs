@@ -38,8 +38,9 @@ keys! {
             source: "assumed: a few kB; Lee et al. 2008 tell writes apart by size",
             flip: "65536", with: &["@log", "ftl.scheme=last"],
         },
-        /// A page is hot if its last write was at most n random page writes ago. Here n is the
-        /// number of pages in this share of the shared log blocks, at least one block.
+        /// A page is hot if its newest copy is in a log block and its last write was at most n
+        /// random page writes ago. Here n is the number of pages in this share of the shared log
+        /// blocks, at least one block.
         hot_percent: Ppm = Ppm::from_percent(25) => {
             kind: Kind::percent(0, 1_000_000),
             source: "assumed: a quarter",

@@ -190,6 +190,8 @@ fn wrong_rows_are_refused() {
     refused(reader, "0,put,a,4096", "the first line is no header, no column is the time, \"0,put");
     let twice = "time,op,key,id,bytes";
     refused(reader, twice, "the first line is no header, a column before \"id\" means the same");
+    // The header is needed: nobody is told to skip it.
+    assert!(reader.needs_header());
     check(reader, HEADER, &[]);
     check(reader, "0,put,a,4096", &[(0, Write, 0, 8)]);
     refused(reader, "0,put,a", "3 columns instead of 4");

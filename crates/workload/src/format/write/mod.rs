@@ -198,7 +198,7 @@ impl TraceWriter {
             format!("the streams of {} change: {format} {why}", counted(streams, "request")),
         );
         let text = counted(flags, "request");
-        note(flags, format!("flags of {text} are lost: {format} has no room for them"));
+        note(flags, format!("flags of {text} are lost: {format} is written without"));
         let text = counted(flush_ranges, "flush");
         note(flush_ranges, format!("the addresses of {text} are lost: {format} has none"));
         let text = counted(placements, "request");
