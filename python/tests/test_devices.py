@@ -178,7 +178,8 @@ def test_workloads_take_keys_by_name() -> None:
     assert workload == fy.workload("random-read", **{"stream.depth": 7, "pattern.requests": 1000})
     assert workload != fy.workload("random-read")
     assert pickle.loads(pickle.dumps(workload)) == workload
-    columns = {"at_ns": [0, 5], "op": [1, 0], "offset": 0, "nbytes": 512, "stream": 3, "flags": 1}
+    columns: dict[str, Any] = {"at_ns": [0, 5], "op": [1, 0], "offset": 0, "nbytes": 512}
+    columns |= {"stream": 3, "flags": 1}
     placed = fy.requests(**columns, placement=[0, 65_535])
     assert pickle.loads(pickle.dumps(placed)) == placed != fy.requests(**columns)
     same = fy.workload(workload.toml())

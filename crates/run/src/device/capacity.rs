@@ -1,14 +1,15 @@
 //! Scaling a device to a capacity.
 //!
 //! Blocks of a plane change first, down to 64 of them (or to the device's own number, where that is
-//! less) and up to twice the device's own number. Beyond that the number of dies changes by factors
-//! of two: upwards chips of a channel up to 8, dies of a chip up to 64, then channels; downwards
-//! dies of a chip, chips, then channels. Blocks of a plane are then the fewest that hold the
-//! capacity. A device of fewer dies is another device: rates are those of its dies.
+//! less; to 128 where the device has no room to write with fewer) and up to twice the device's own
+//! number. Beyond that the number of dies changes by factors of two: upwards chips of a channel up
+//! to 8, dies of a chip up to 64, then channels; downwards dies of a chip, chips, then channels.
+//! Blocks of a plane are then the fewest that hold the capacity. A device of fewer dies is another
+//! device: rates are those of its dies.
 
 use super::Description;
 use flashyard_core::quantity::Ppm;
-use flashyard_sim::config::{DeviceKeys, GeometryKeys};
+use flashyard_sim::config::{DeviceKeys, GeometryKeys, Settings};
 
 /// Chips behind a channel, beyond which chips get more dies instead.
 const MOST_WAYS: u64 = 8;
@@ -34,7 +35,7 @@ pub fn scale(
     if keys.is_disk() {
         keys.disk.sectors = bytes.div_ceil(DISK_UNIT.1) * DISK_UNIT.0;
     } else {
-        geometry(keys, bytes)?;
+        fit(keys, bytes)?;
     }
     let (old, new) = (before.geometry, keys.geometry);
     let mut changed = Vec::new();
@@ -70,7 +71,22 @@ fn planes(geometry: &GeometryKeys) -> u128 {
     u128::from(dies(geometry)) * u128::from(geometry.planes)
 }
 
-fn geometry(keys: &mut DeviceKeys, bytes: u64) -> Result<(), String> {
+/// Scales the flash array. Where a device with few blocks on each plane is impossible, and one with
+/// half the dies and twice the blocks is not, it is that one.
+fn fit(keys: &mut DeviceKeys, bytes: u64) -> Result<(), String> {
+    let mut fewer_dies = keys.clone();
+    geometry(keys, bytes, FEWEST_BLOCKS)?;
+    if Settings::new(keys.clone()).is_err() {
+        geometry(&mut fewer_dies, bytes, 2 * FEWEST_BLOCKS)?;
+        if Settings::new(fewer_dies.clone()).is_ok() {
+            *keys = fewer_dies;
+        }
+    }
+    Ok(())
+}
+
+/// The same with at least so many blocks on a plane, as far as dies can be halved.
+fn geometry(keys: &mut DeviceKeys, bytes: u64, fewest: u64) -> Result<(), String> {
     let unit = match keys.ftl.mapping_unit_bytes {
         0 => keys.geometry.page_bytes,
         unit => unit,
@@ -102,7 +118,7 @@ fn geometry(keys: &mut DeviceKeys, bytes: u64) -> Result<(), String> {
             break;
         }
     }
-    while of_plane(geometry) < own.min(FEWEST_BLOCKS.into()) {
+    while of_plane(geometry) < own.min(fewest.into()) {
         let counts = [&mut geometry.dies_per_way, &mut geometry.ways, &mut geometry.channels];
         let Some(even) = counts.into_iter().find(|count| **count > 1 && count.is_multiple_of(2))
         else {
@@ -177,6 +193,9 @@ mod tests {
         // 64 GB need 87.3 blocks on each of the drive's own 32 planes, 16 GB as many on 8 of them.
         assert_eq!(shape(scaled("nvme-tlc", "64GB").unwrap()), [8, 2, 1, 88]);
         assert_eq!(shape(scaled("nvme-tlc", "16GB").unwrap()), [4, 1, 1, 88]);
+        // 66 blocks on each of 8 planes hold 12 GB and leave no room to write; twice as many on 4
+        // planes do.
+        assert_eq!(shape(scaled("nvme-client", "12GB").unwrap()), [2, 1, 1, 131]);
     }
 
     #[test]
