@@ -193,9 +193,8 @@ mod tests {
         // 64 GB need 87.3 blocks on each of the drive's own 32 planes, 16 GB as many on 8 of them.
         assert_eq!(shape(scaled("nvme-tlc", "64GB").unwrap()), [8, 2, 1, 88]);
         assert_eq!(shape(scaled("nvme-tlc", "16GB").unwrap()), [4, 1, 1, 88]);
-        // 66 blocks on each of 8 planes hold 12 GB and leave no room to write; twice as many on 4
-        // planes do.
-        assert_eq!(shape(scaled("nvme-client", "12GB").unwrap()), [2, 1, 1, 131]);
+        // 12 GB need 524.04 blocks: 66 on each of 8 planes leave no room to write, 132 on 4 do.
+        assert_eq!(shape(scaled("nvme-client", "12GB").unwrap()), [2, 1, 1, 132]);
     }
 
     #[test]
