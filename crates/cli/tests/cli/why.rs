@@ -412,6 +412,21 @@ fn being_overtaken_is_told() {
     assert_eq!(read["words"], "behind reads of later requests, which went first");
 }
 
+/// Zeroes over units 0 to 2 of which two are written in part: with one slot the program of unit 0,
+/// nothing of unit 1, which is over as soon as it has the slot, and the program of unit 2 follow one
+/// another, and a read waits for both programs.
+#[test]
+fn a_slot_that_is_given_on_at_once_is_that_of_the_one_before() {
+    let rows = "8,0 0 1 0.000000000 1 Q WZ 4 + 16 [x]\n8,0 0 2 0.000000001 1 Q R 64 + 8 [x]\n";
+    let folder = Folder::with("z.txt", rows);
+    let keys = ["--set", "trace.format=blkparse", "--set", "queue.depth=1", "--json"];
+    let run = folder.run(&[&["why", "drs", "z.txt"], DEVICE, &keys].concat()).json();
+    adds_up(&run);
+    let behind = run["rows"].as_array().unwrap().iter().filter(|row| row["op"] == "program");
+    let behind: Vec<_> = behind.map(|row| (&row["waits_for"], int(row, "ns"))).collect();
+    assert_eq!(behind, [(&Value::from("start"), 1_999_999)]);
+}
+
 /// What has the same words is one row; so the first line names what most of the time went to.
 #[test]
 fn rows_differ_in_their_words() {

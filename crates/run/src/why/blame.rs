@@ -12,6 +12,10 @@ use std::cmp::Ordering;
 /// Dies that are followed behind one another where each has waited for the power of the next.
 const POWER_DEPTH: u32 = 8;
 
+/// Sets that are followed behind one another where each did one thing for all of a span, such as to
+/// wait for what the next one gave back at its end: one that is over at once may come back here.
+const TURNS: u8 = 8;
+
 /// Why an operation did not make way for a read that waited behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Limit {
@@ -164,6 +168,8 @@ struct View {
     others: bool,
     /// The part that all of its time is charged to, behind a wait for what others have.
     charged: Option<Part>,
+    /// How many sets on the way there have waited all of the span.
+    turns: u8,
 }
 
 impl View {
@@ -227,7 +233,7 @@ impl Blamer<'_> {
             Doing::Waits(_, edge) => Some(Via::Set(edge)),
             _ => None,
         };
-        let view = View { via, others: false, charged: None };
+        let view = View { via, others: false, charged: None, turns: 0 };
         match doing {
             Doing::Waits(..) | Doing::Die | Doing::Slot(_) => {
                 self.look(Next::Did(*did), view, steps);
@@ -304,7 +310,8 @@ impl Blamer<'_> {
 
     /// The time before a request was started, in the host queue.
     pub(crate) fn before_start(&self, span: (Time, Time)) -> Vec<Step> {
-        let view = View { via: Some(Via::Start), others: true, charged: Some(Part::HostQueue) };
+        let (via, charged) = (Some(Via::Start), Some(Part::HostQueue));
+        let view = View { via, others: true, charged, turns: 0 };
         let mut steps = Vec::new();
         self.look(Next::Freed(Freed::Start, span), view, &mut steps);
         steps
@@ -320,7 +327,9 @@ impl Blamer<'_> {
         left: &mut Vec<(Next, View)>,
         steps: &mut Vec<Step>,
     ) {
-        let pieces = self.history.of_freer(what, (from, until)).unwrap_or_default();
+        let known = view.turns < TURNS;
+        let pieces = known.then(|| self.history.of_freer(what, (from, until))).flatten();
+        let pieces = pieces.unwrap_or_default();
         let Some(first) = pieces.last() else {
             let via = view.via.filter(|via| *via != Via::Start);
             return plain((from, until), view.own(), View { via, ..view }, steps);
@@ -332,7 +341,9 @@ impl Blamer<'_> {
         if from < began {
             left.push((Next::Freed(what, (from, began)), view));
         }
-        let others = View { others: true, ..view };
+        let alone = pieces.len() == 1 && (began, over) == (from, until);
+        let turns = if alone { view.turns + 1 } else { 0 };
+        let others = View { others: true, turns, ..view };
         left.extend(pieces.into_iter().map(|did| (Next::Did(did), others)));
     }
 

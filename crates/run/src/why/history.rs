@@ -270,12 +270,22 @@ impl History {
     pub(crate) fn of_freer(&self, what: Freed, span: (Time, Time)) -> Option<Vec<Did>> {
         let end = self.ended.partition_point(|ended| ended.at <= span.1);
         let at_once = self.ended[..end].iter().rev().take_while(|ended| ended.at == span.1);
-        let over = at_once.into_iter().find(|ended| ended.has_freed(what));
+        let mut over = at_once.filter(|ended| ended.has_freed(what));
+        // One that had to wait for such a thing itself until then has been given it.
+        let waited = |ended: &&Ended| {
+            let last = self.pieces_of(ended).last();
+            last.is_some_and(|did| matches!(did.doing, Doing::Slot(_) | Doing::Line))
+        };
+        let over = over.clone().find(|ended| !waited(ended)).or_else(|| over.next());
         // An answer may take its time on the link.
         let answered = (what == Freed::Start).then(|| self.answered_at(span.1)).flatten();
         let ended = answered.or(over)?;
-        let pieces = &self.slots[ended.set as usize].pieces[ended.pieces.0..ended.pieces.1];
-        Some(within(pieces, span).collect())
+        Some(within(self.pieces_of(ended), span).collect())
+    }
+
+    /// What a set that is over did.
+    fn pieces_of(&self, ended: &Ended) -> &[Did] {
+        &self.slots[ended.set as usize].pieces[ended.pieces.0..ended.pieces.1]
     }
 
     /// A die has the power that it stood in line for.
