@@ -413,8 +413,8 @@ fn being_overtaken_is_told() {
 }
 
 /// Zeroes over units 0 to 2 of which two are written in part: with one slot the program of unit 0,
-/// nothing of unit 1, which is over as soon as it has the slot, and the program of unit 2 follow one
-/// another, and a read waits for both programs.
+/// nothing of unit 1, which is over as soon as it has the slot, and the program of unit 2 follow
+/// one another, and a read waits for both programs.
 #[test]
 fn a_slot_that_is_given_on_at_once_is_that_of_the_one_before() {
     let rows = "8,0 0 1 0.000000000 1 Q WZ 4 + 16 [x]\n8,0 0 2 0.000000001 1 Q R 64 + 8 [x]\n";
@@ -425,6 +425,18 @@ fn a_slot_that_is_given_on_at_once_is_that_of_the_one_before() {
     let behind = run["rows"].as_array().unwrap().iter().filter(|row| row["op"] == "program");
     let behind: Vec<_> = behind.map(|row| (&row["waits_for"], int(row, "ns"))).collect();
     assert_eq!(behind, [(&Value::from("start"), 1_999_999)]);
+}
+
+/// A trim takes the link twice, for 1 us each, and nothing in between.
+#[test]
+fn a_request_without_commands_has_its_answer_in_its_span() {
+    let folder = Folder::with("z.txt", "8,0 0 1 0.000000000 1 Q D 0 + 8 [x]\n");
+    let keys = ["--set", "trace.format=blkparse", "--set", "interface.link_latency_ns=1000"];
+    let run = folder.run(&[&["why", "drs", "z.txt", "--json"], DEVICE, &keys].concat()).json();
+    adds_up(&run);
+    let steps = run["slowest"][0]["steps"].as_array().unwrap();
+    let spans = steps.iter().map(|step| ["from_ns", "until_ns", "ns"].map(|of| int(step, of)));
+    assert_eq!(spans.collect::<Vec<_>>(), [[0, 2_000, 2_000]]);
 }
 
 /// What has the same words is one row; so the first line names what most of the time went to.

@@ -292,6 +292,8 @@ impl Observer for Follower {
         let last = steps.iter().map(|step| step.until).max().unwrap_or(arrival);
         let behind = completion.since(last).as_ns();
         let known: u64 = steps.iter().map(|step| step.ns).sum();
+        // Of a request without commands no part is known to be over before its answer.
+        let first = if known > 0 { first } else { completion };
         reconcile(&event.parts, (arrival, first), &mut steps, 0);
         if known > 0 && behind > 0 {
             let link = steps.iter_mut().rfind(|step| step.part == Part::Link);

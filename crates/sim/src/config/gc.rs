@@ -113,7 +113,8 @@ keys! {
         },
         /// How much of `reserve_blocks` map pages leave free. With "half" they leave half of it;
         /// with "as_data" pages that are written back leave all of it, and pages that garbage
-        /// collection rewrites leave none.
+        /// collection rewrites leave none: a run whose reserve is too small for these ends with an
+        /// error.
         map_reserve: MapReserve = MapReserve::Half => {
             kind: Kind::Choice(MapReserve::WORDS),
             source: "assumed",
