@@ -439,6 +439,21 @@ fn a_request_without_commands_has_its_answer_in_its_span() {
     assert_eq!(spans.collect::<Vec<_>>(), [[0, 2_000, 2_000]]);
 }
 
+/// A request in a long queue has a step for each command before it; so few are listed.
+#[test]
+fn long_chains_are_few() {
+    let requests: Vec<_> = (0..500).map(|page| (0, page, true)).collect();
+    let folder = Folder::with("t.txt", trace(&requests));
+    let args = ["why", "drs", "t.txt", "--json", "--slowest", "100"];
+    let run = folder.run(&[&args[..], DEVICE].concat()).json();
+    adds_up(&run);
+    let slowest = run["slowest"].as_array().unwrap();
+    let steps = slowest.iter().map(|one| one["steps"].as_array().unwrap().len());
+    let steps: Vec<usize> = steps.collect();
+    assert!((2..100).contains(&steps.len()) && steps[0] > 400, "{steps:?}");
+    assert!((19_000..=20_000).contains(&steps.iter().sum::<usize>()), "{steps:?}");
+}
+
 /// What has the same words is one row; so the first line names what most of the time went to.
 #[test]
 fn rows_differ_in_their_words() {

@@ -152,6 +152,10 @@ pub struct Sums {
 /// Requests that are shown one by one, at most.
 pub const CHAINS: usize = 100;
 
+/// Steps that they have together, at most, where they are more than one: a request in a long queue
+/// has a step for each command before it.
+const STEPS: usize = 20_000;
+
 impl Sums {
     /// Adds a request.
     pub fn add(&mut self, request: Explained) {
@@ -178,6 +182,13 @@ impl Sums {
     /// Takes the slowest requests, the slowest first.
     pub fn take_slowest(&mut self) -> Vec<Explained> {
         self.keep_slowest();
+        let mut steps = 0;
+        let few = self.slow.iter().take_while(|request| {
+            steps += request.steps.len();
+            steps <= STEPS
+        });
+        let few = few.count().max(1);
+        self.slow.truncate(few);
         std::mem::take(&mut self.slow)
     }
 
