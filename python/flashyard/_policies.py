@@ -39,7 +39,7 @@ class HostPolicy:
     window: int = 32
 
     def pick(self, waiting: list[Waiting], now_ns: int) -> Optional[int]:
-        """Returns the place of a request in ``waiting``, which has one or more, the oldest first, or
+        """Returns the place of a request in ``waiting``, one or more with the oldest first, or
         ``None`` to wait until something changes.
         """
         raise NotImplementedError

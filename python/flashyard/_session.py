@@ -212,9 +212,10 @@ class Session:
         yet), ``at_ns``, ``recovery_ns``, ``reads`` by kind, ``torn_units``, ``torn_erases``,
         ``dumped_units``, ``energy_pj`` and ``needed_pj`` of the capacitor, and in ``lost`` a dict
         for each mapping unit that lost something: ``request`` (its identifier, that of the last
-        one of several, or None), ``offset``, ``nbytes``, ``how`` and ``promised``. The bytes are the smallest range with all of the unit that was answered and
-        is lost, the whole unit where some of it was on flash; ``how`` is that of the newest of
-        them, and ``promised`` is whether any of them were to be kept.
+        one of several, or None), ``offset``, ``nbytes``, ``how`` and ``promised``. The bytes are
+        the smallest range with all of the unit that was answered and is lost, the whole unit where
+        some of it was on flash; ``how`` is that of the newest of them, and ``promised`` is whether
+        any of them were to be kept.
         """
         return self._core.cut(whole("seed", seed, 0, MOST))
 

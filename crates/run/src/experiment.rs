@@ -346,6 +346,11 @@ impl StreamPlan {
 const PARTS: [&str; 8] =
     ["trace", "generator", "pattern", "mix", "profile", "files", "raw", "stream"];
 
+/// The key that a setting, `section.key=value`, gives a value to.
+pub fn path_of(setting: &str) -> &str {
+    setting.split('=').next().unwrap_or_default().trim()
+}
+
 /// Whether a setting, `section.key=value`, is one of a workload, of whatever kind that is.
 pub fn is_of_workload(setting: &str) -> bool {
     let section = setting.split(['.', '=']).next().unwrap_or_default().trim();

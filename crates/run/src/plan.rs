@@ -2,7 +2,7 @@
 
 use crate::device::{self, Description, capacity, layer, names, shares};
 use crate::error::{all_wrong, is_toml, read_text, workload_error, wrong};
-use crate::experiment::{Experiment, Origin, Source, StreamPlan};
+use crate::experiment::{Experiment, Origin, Source, StreamPlan, path_of};
 use crate::image::Image;
 use crate::memory::Need;
 use crate::presets::{self, DEFAULT_DEVICE, DEFAULT_WORKLOAD};
@@ -221,7 +221,7 @@ impl Base {
                 continue;
             }
             apply_setting(option, setting, &mut sections, &mut problems);
-            let path = setting.split('=').next().unwrap_or_default().trim();
+            let path = path_of(setting);
             description.set(path, option, &format!("set by {option}"));
             let section = path.rsplit_once('.').map_or("", |(section, _)| section);
             if let Some(why) = sections.workload.idle(section)
@@ -333,7 +333,7 @@ impl Plan {
         inputs.memory_mib = asked.memory_mib;
         inputs.restore.clone_from(&asked.restore);
         if asked.restore.is_some() {
-            let paths = set.iter().filter_map(|(_, set)| Some(set.split('=').next()?.trim()));
+            let paths = set.iter().map(|(_, setting)| path_of(setting));
             for path in paths.filter(|path| unused::is_of_start(path)) {
                 let why = "a restored device holds what it held when it was saved";
                 inputs.add_unused(path, why.to_owned());

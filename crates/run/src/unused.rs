@@ -1,6 +1,6 @@
 //! Settings that change nothing, because another key has a value that does not use them.
 
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, path_of};
 use flashyard_sim::config::{DeviceKeys, GcPacing, Sections as _};
 use std::fmt;
 
@@ -46,7 +46,7 @@ impl UnusedInAll {
 /// A setting, `section.key=value`, as unused as the other keys make it. None where it may change
 /// something.
 pub(crate) fn of(device: &DeviceKeys, workload: &Experiment, setting: &str) -> Option<Unused> {
-    let path = setting.split('=').next()?.trim();
+    let path = path_of(setting);
     let (section, key) = path.rsplit_once('.')?;
     let why = if let Some((family, part)) = section.split_once('.')
         && let Some(chooser) = chooser(family)

@@ -26,7 +26,7 @@ pub(crate) fn read_by<'a>(
 /// Refuses files to write that are read as well, or that another result is written to. What is no
 /// file, such as `/dev/stdout`, may take several.
 pub(crate) fn check<'a>(read: &[&Path], written: impl IntoIterator<Item = &'a Path>) -> Result<()> {
-    let read: Vec<_> = read.iter().filter(|path| path.exists()).filter_map(|it| file(it)).collect();
+    let read: Vec<_> = read.iter().filter_map(|path| path.canonicalize().ok()).collect();
     let mut others = Vec::new();
     for path in written {
         let Some(file) = file(path) else { continue };

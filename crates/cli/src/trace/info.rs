@@ -7,6 +7,7 @@ use crate::progress::Progress;
 use crate::progress::source::Told;
 use anyhow::Result;
 use flashyard_run::error::{workload_error, wrong};
+use flashyard_run::experiment::path_of;
 use flashyard_run::plan::Plan;
 use flashyard_run::presets::DEFAULT_DEVICE;
 use flashyard_sim::own::OwnParts;
@@ -61,7 +62,7 @@ fn settings_of(names: [&str; 2], set: &[String]) -> Result<[Vec<String>; 2]> {
         load(&OwnParts::default(), DEFAULT_DEVICE, names[1], &[])?,
     ];
     let takes = |workload: &Plan, setting: &str| {
-        let path = setting.split('=').next().unwrap_or_default().trim();
+        let path = path_of(setting);
         let section = path.rsplit_once('.').map_or("", |(section, _)| section);
         workload.experiment().idle(section).is_none()
     };

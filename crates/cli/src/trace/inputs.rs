@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use flashyard_run::error::wrong;
-use flashyard_run::experiment::{Origin, StreamPlan};
+use flashyard_run::experiment::{Origin, StreamPlan, path_of};
 use flashyard_run::plan::Plan;
 use flashyard_run::workload_file::ORIGINS;
 use flashyard_sim::own::OwnParts;
@@ -11,7 +11,7 @@ use flashyard_sim::own::OwnParts;
 /// arrivals of its own asks for one that has them.
 pub(super) fn check_settings(set: &[String]) -> Result<()> {
     let is_of_requests = |setting: &str| {
-        let path = setting.split('=').next().unwrap_or_default().trim();
+        let path = path_of(setting);
         // A stream of several has sections of its own: stream.log, stream.log.pattern.
         let Some((section, key)) = path.rsplit_once('.') else { return false };
         let last = section.rsplit('.').next().unwrap_or_default();

@@ -35,7 +35,7 @@ pub fn scale(
     if keys.is_disk() {
         keys.disk.sectors = bytes.div_ceil(DISK_UNIT.1) * DISK_UNIT.0;
     } else {
-        fit(keys, bytes)?;
+        fit(keys, &before, bytes)?;
     }
     let (old, new) = (before.geometry, keys.geometry);
     let mut changed = Vec::new();
@@ -73,10 +73,10 @@ fn planes(geometry: &GeometryKeys) -> u128 {
 
 /// Scales the flash array. Where a device with few blocks on each plane is impossible, and one with
 /// half the dies and twice the blocks is not, it is that one.
-fn fit(keys: &mut DeviceKeys, bytes: u64) -> Result<(), String> {
-    let mut fewer_dies = keys.clone();
+fn fit(keys: &mut DeviceKeys, before: &DeviceKeys, bytes: u64) -> Result<(), String> {
     geometry(keys, bytes, FEWEST_BLOCKS)?;
     if Settings::new(keys.clone()).is_err() {
+        let mut fewer_dies = before.clone();
         geometry(&mut fewer_dies, bytes, 2 * FEWEST_BLOCKS)?;
         if Settings::new(fewer_dies.clone()).is_ok() {
             *keys = fewer_dies;

@@ -1,8 +1,10 @@
 //! What is asked of a fit.
 
+use crate::experiment::path_of;
+
 /// Whether these settings, each `section.key=value`, give a key a value.
 pub(super) fn sets(set: &[String], key: &str) -> bool {
-    set.iter().any(|set| set.split('=').next().map(str::trim) == Some(key))
+    set.iter().any(|setting| path_of(setting) == key)
 }
 
 /// What is fitted, and how long that may take.

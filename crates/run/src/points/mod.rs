@@ -7,7 +7,7 @@ pub mod runs;
 pub mod states;
 
 use crate::error::wrong;
-use crate::experiment::StreamPlan;
+use crate::experiment::{StreamPlan, path_of};
 use crate::plan::{Bases, Plan, Selection};
 use anyhow::Result;
 use axis::Setting;
@@ -52,7 +52,7 @@ pub fn inputs(bases: &Bases, given: &Selection, option: &str, point: &[Setting])
 /// What is asked for and a point has a value of its own of.
 fn overridden<'a>(asked: &'a Selection, point: &'a [Setting]) -> Vec<&'a str> {
     let has = |path: &str| point.iter().any(|(key, _)| key == path);
-    let paths = asked.set.iter().filter_map(|(_, set)| Some(set.split('=').next()?.trim()));
+    let paths = asked.set.iter().map(|(_, setting)| path_of(setting));
     paths.chain(asked.seed.map(|_| "seed")).filter(|path| has(path)).collect()
 }
 
