@@ -13,7 +13,7 @@ use super::planned::aging_writes;
 use super::progress::Meter;
 use super::random::Random;
 use crate::config::{GcStart, Settings};
-use crate::ftl::page_map::ByPlane;
+use crate::ftl::page_map::{ByPlane, PageMap};
 use crate::parts::blocks::Frontier;
 use flashyard_core::units::{BlockId, PlaneId};
 
@@ -41,10 +41,8 @@ pub(super) fn scratch_bytes(settings: &Settings) -> u64 {
 
 impl Pools<'_> {
     /// Writes every unit in order.
-    pub(super) fn fill(&self, map: &mut ByPlane<'_>, meter: &mut Meter<'_>) {
-        for plane in (0..self.count()).map(PlaneId::new) {
-            meter.count(u64::from(map.fill(self.settings, plane, HOST)));
-        }
+    pub(super) fn fill(&self, map: &mut PageMap, meter: &mut Meter<'_>) {
+        map.lay_in_order(HOST, self.filled, |units| meter.count(u64::from(units)));
     }
 
     /// Writes random units, without timing, and collects as the device does.
@@ -285,9 +283,9 @@ mod tests {
         let mut last = 0;
         let mut tell = |building: Building| last = building.done;
         let mut meter = Meter::new(writes, &mut tell);
+        pools.fill(&mut fast, &mut meter);
+        pools.put_map_pages(&mut fast);
         let mut by_plane = ByPlane::new(&mut fast, pools.filled);
-        pools.fill(&mut by_plane, &mut meter);
-        pools.put_map_pages(by_plane.map());
         pools.age(&mut by_plane, &mut meter);
         by_plane.finish();
         assert_eq!(last, writes, "progress ends at the end");

@@ -71,8 +71,7 @@ pub(crate) fn scratch_bytes(settings: &Settings) -> u64 {
     let by_plane =
         if planes > 1 && !settings.unites_blocks() { 4 * units.div_ceil(planes) } else { 0 };
     match settings.keys.state.initial {
-        InitialState::Fresh | InitialState::Random => 0,
-        InitialState::Full => by_plane,
+        InitialState::Fresh | InitialState::Full | InitialState::Random => 0,
         InitialState::Aged if settings.unites_blocks() => 0,
         InitialState::Aged => by_plane + age::scratch_bytes(settings),
         // A block of a plan, and of its slots; the orders of units of a block, and its levels.
@@ -139,13 +138,13 @@ fn make_map(settings: &Settings, map: &mut PageMap, tell: &mut dyn FnMut(Buildin
             return made;
         }
         InitialState::Full | InitialState::Aged => {
-            let mut map = ByPlane::new(map, pools.filled);
-            pools.fill(&mut map, meter);
-            pools.put_map_pages(map.map());
+            pools.fill(map, meter);
+            pools.put_map_pages(map);
             if state == InitialState::Aged {
+                let mut map = ByPlane::new(map, pools.filled);
                 pools.age(&mut map, meter);
+                map.finish();
             }
-            map.finish();
         }
         InitialState::Random => {
             walk(0..pools.filled, pools.window(), pools.seed, |lpn| {

@@ -77,10 +77,21 @@ struct Room {
 }
 
 impl<'a> ByPlane<'a> {
-    /// The map of a fresh device, of which the logical units below `written` are to be written.
+    /// The map of a device of which the logical units below `written` have been written, and no
+    /// other.
     pub(crate) fn new(map: &'a mut PageMap, written: u32) -> Self {
         let layout = Layout::new(&map.geometry, written);
-        Self { map, layout }
+        let moved = Self { map, layout };
+        if moved.is_moved() {
+            let mut entries = std::mem::take(&mut moved.map.l2p);
+            for plane in (0..moved.map.geometry.all_planes()).map(PlaneId::new) {
+                let (base, _) = moved.layout.planes[plane.index()];
+                moved
+                    .for_each_valid(plane, |local, ppn| entries[(base + local) as usize] = ppn + 1);
+            }
+            moved.map.l2p = entries;
+        }
+        moved
     }
 
     /// Puts every entry where it belongs.
@@ -118,33 +129,6 @@ impl<'a> ByPlane<'a> {
         };
         self.for_each_valid(plane, |local, ppn| set(local, ppn + 1));
         (0..AHEAD).for_each(|_| set(0, 0));
-    }
-
-    /// Writes every logical unit of a plane in order.
-    pub(crate) fn fill(&mut self, settings: &Settings, plane: PlaneId, frontier: Frontier) -> u32 {
-        let (base, count) = self.layout.planes[plane.index()];
-        let mut local = 0;
-        while local < count {
-            let room = self.room(plane, frontier).map_or(0..0, |Room { next, last }| next..last);
-            let run = (count - local).min(room.end - room.start);
-            for (ppn, local) in (room.start..).zip(local..local + run) {
-                let lpn = self.layout.lpn(plane, local);
-                let entry = if self.is_moved() { base + local } else { lpn };
-                self.map.l2p[entry as usize] = ppn + 1;
-                self.map.p2l[ppn as usize] = lpn;
-                self.map.valid[ppn as usize / 64] |= 1 << (ppn % 64);
-                self.map.lay_sectors(Lpn::new(lpn));
-            }
-            self.map.blocks.lay_first(plane, frontier, run);
-            local += run;
-            if local < count {
-                let lpn = self.layout.lpn(plane, local);
-                self.put(settings, frontier, lpn);
-                self.map.lay_sectors(Lpn::new(lpn));
-                local += 1;
-            }
-        }
-        count
     }
 
     /// With one plane entries stay where they are.
