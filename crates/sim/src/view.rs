@@ -124,8 +124,11 @@ impl View<'_> {
             HostAnswer::Flush(line) => {
                 let lines = self.buffer.map(Buffer::lines);
                 let known = LineId::from_raw(line);
-                let dirty = lines.zip(known).is_some_and(|(lines, line)| lines.is_dirty(line));
-                assert!(dirty, "the host policy flushes line {line}, which is not dirty");
+                let rests = |line| self.line(line).is_some_and(|line| !line.busy);
+                let fits = lines.zip(known).is_some_and(|(lines, line)| {
+                    lines.is_dirty(line) || (lines.is_kept(line) && rests(line))
+                });
+                assert!(fits, "the host policy flushes line {line}, which is not dirty");
                 return self.check_by_pages();
             }
         };
@@ -281,17 +284,21 @@ impl HostView for View<'_> {
         self.buffer.map_or(0, |buffer| buffer.lines().free_in_order())
     }
 
+    fn keeps_clean(&self) -> bool {
+        self.buffer.is_some_and(|buffer| buffer.lines().keeps_clean())
+    }
+
     fn flushes(&self) -> u32 {
         self.buffer.map_or(0, |buffer| buffer.lines().freeing())
     }
 
     fn oldest_line(&self) -> Option<LineView> {
         let buffer = self.buffer.filter(|buffer| buffer.may_flush());
-        self.line(buffer?.lines().first_dirty()?)
+        self.line(buffer?.lines().first_to_go()?)
     }
 
     fn next_line(&self, line: u32) -> Option<LineView> {
-        self.line(self.buffer?.lines().next_dirty(LineId::new(line))?)
+        self.line(self.buffer?.lines().next_to_go(LineId::new(line))?)
     }
 
     fn buffered_read(&self, nth: usize) -> Option<(usize, u32)> {

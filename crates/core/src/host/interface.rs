@@ -104,10 +104,13 @@ pub trait HostView {
     fn free_lines(&self) -> u32;
     /// Lines that the end of a program frees: being flushed, and not written again meanwhile.
     fn flushes(&self) -> u32;
-    /// The dirty line that is flushed first by the rule of the buffer; none while as many program
-    /// units are under way as may be.
+    /// Whether a clean line keeps its unit until [`HostAnswer::Flush`] frees it in its turn.
+    /// Otherwise it counts as free, and a new unit may take its place.
+    fn keeps_clean(&self) -> bool;
+    /// The dirty line that is flushed first by the rule of the buffer, or a clean one before it if
+    /// those keep their units; none while as many program units are under way as may be.
     fn oldest_line(&self) -> Option<LineView>;
-    /// The dirty line after another one.
+    /// The line after another one.
     fn next_line(&self, line: u32) -> Option<LineView>;
     /// The place of the request and the number of the page access: of the page accesses of waiting
     /// reads that have not been started and whose unit has a line, the one after `nth` others, in
@@ -134,7 +137,8 @@ pub enum HostAnswer {
         /// The number of the page access in it.
         page: u32,
     },
-    /// Begin to flush this dirty line, unless as many program units are under way as may be.
+    /// Begin to flush this dirty line, unless as many program units are under way as may be. A
+    /// clean line that keeps its unit and rests is free at once.
     Flush(u32),
     /// Nothing until something changes.
     Wait,
@@ -143,8 +147,8 @@ pub enum HostAnswer {
 /// Picks requests.
 ///
 /// `pick` MUST NOT answer [`HostAnswer::Wait`] for ever while requests wait and every die is idle.
-/// An answer that cannot be, such as a page that has been started or a line that is not dirty, ends
-/// the run with a panic that names it.
+/// An answer that cannot be, such as a page that has been started or a line that cannot be flushed,
+/// ends the run with a panic that names it.
 pub trait HostPolicy {
     /// Called when the device can start something, until the answer is [`HostAnswer::Wait`].
     fn pick(&self, view: &(impl HostView + ?Sized)) -> HostAnswer;

@@ -96,14 +96,14 @@ pub(super) fn serve_alone(view: &(impl HostView + ?Sized)) -> HostAnswer {
     line.map_or(HostAnswer::StartPage { place: 0, page }, |line| HostAnswer::Flush(line.line))
 }
 
-/// The first line to flush that is not in a busy bank and is fit otherwise.
+/// The first line to flush, or to free, that is not in a busy bank and is fit otherwise.
 pub(super) fn line_outside(
     view: &(impl HostView + ?Sized),
     bank: Option<u32>,
     fits: impl Fn(&LineView) -> bool,
 ) -> Option<LineView> {
     let lines = core::iter::successors(view.oldest_line(), |line| view.next_line(line.line));
-    let flushable = |line: &LineView| line.dirty && !line.busy && !line.flushing;
+    let flushable = |line: &LineView| !line.busy && !line.flushing;
     lines.take(LOOK).find(|line| flushable(line) && bank != Some(line.bank) && fits(line))
 }
 

@@ -107,7 +107,7 @@ pub(super) fn serve_beside(view: &(impl HostView + ?Sized), beside: Beside) -> H
             let may = !others && (beside.reads || !puts);
             may && if view.has_buffer() { may_read(view, page) } else { view.flushes() == 0 }
         }
-        Needs::Line if beside.flushes && view.flushes() == 0 => return flush_beside(view),
+        Needs::Line if view.flushes() == 0 => return give_way(view, beside),
         Needs::Line | Needs::Time => false,
     };
     if start { HostAnswer::StartPage { place: 0, page } } else { HostAnswer::Wait }
@@ -144,6 +144,16 @@ fn may_put(view: &(impl HostView + ?Sized), bank: u32) -> bool {
 /// Whether flash may be read beside what is under way: what a flush has got, or gets, comes first.
 fn may_read(view: &(impl HostView + ?Sized), page: u32) -> bool {
     view.getting().is_none() && view.die_idle(unit(view, 0, page))
+}
+
+/// A line gives way to the oldest request: the first one where that is clean and the put may start,
+/// or else the first one in another bank than that of a put, which is flushed beside it.
+fn give_way(view: &(impl HostView + ?Sized), beside: Beside) -> HostAnswer {
+    match line_outside(view, None, |_| true) {
+        Some(line) if !line.dirty && may_put(view, line.bank) => HostAnswer::Flush(line.line),
+        _ if beside.flushes => flush_beside(view),
+        _ => HostAnswer::Wait,
+    }
 }
 
 /// Flushes a line for the oldest request beside a put, the first one in another bank.

@@ -168,7 +168,7 @@ impl RosKeys {
         found.map(|(place, page)| HostAnswer::StartPage { place, page })
     }
 
-    /// A flush whose get hides behind the put.
+    /// A flush whose get hides behind the put, or a clean line that gives way without one.
     fn early(&self, view: &(impl HostView + ?Sized), put: PortView) -> Option<HostAnswer> {
         let coming = u64::from(view.free_lines()) + u64::from(view.flushes());
         let short = match self.watermark_lines {
@@ -243,9 +243,10 @@ fn needs_lines(view: &(impl HostView + ?Sized), window: usize, lines: u64) -> bo
 }
 
 /// Whether a write of a unit takes a line that counts as free. That is so if the unit has no line,
-/// or a clean line that is idle.
+/// or a clean line that is idle and counts as free.
 fn takes_line(view: &(impl HostView + ?Sized), lpn: Lpn) -> bool {
-    view.line_of(lpn).is_none_or(|line| !line.dirty && !line.writing && !line.flushing)
+    let is_free = |line: LineView| !line.dirty && !line.writing && !line.flushing;
+    view.line_of(lpn).is_none_or(|line| !view.keeps_clean() && is_free(line))
 }
 
 #[cfg(test)]

@@ -266,6 +266,14 @@ impl Buffer {
         self.lines.begin_flush(line, group);
     }
 
+    /// Frees a clean line that keeps its unit. Returns the unit; none where the line is no such one.
+    pub(crate) fn free_kept(&mut self, line: LineId) -> Option<Lpn> {
+        let lpn = self.lines.is_kept(line).then(|| self.lines[line].lpn)?;
+        self.changes();
+        self.lines.remove(line);
+        Some(lpn)
+    }
+
     /// A line has all sectors of its unit.
     pub(crate) fn fill(&mut self, line: LineId) {
         let state = &mut self.lines[line];

@@ -25,7 +25,7 @@ pub struct Lines {
     pub(super) banks: u32,
     /// Whether a line is free once its contents are on flash.
     pub(super) frees: bool,
-    /// Whether a clean line gives way no sooner than a dirty one that goes before it.
+    /// Whether a clean line keeps its unit until it is freed in its turn among all lines.
     pub(super) in_order: bool,
     pub(super) slab: Vec<Line>,
     /// Lines of the slab that hold nothing, the one that got free first at the front.
@@ -107,8 +107,8 @@ impl Lines {
     }
 
     /// The same with this rule of which lines go first, in so many banks; `frees` is whether a line
-    /// is free once its contents are on flash, `in_order` whether a clean line gives way no sooner
-    /// than a dirty one that goes before it.
+    /// is free once its contents are on flash, `in_order` whether a clean line keeps its unit until
+    /// it is freed in its turn among all lines.
     #[must_use]
     pub fn ruled(
         mut self,
@@ -168,6 +168,18 @@ impl Lines {
         self.slab.get(line.index()).is_some_and(|line| line.dirty)
     }
 
+    /// Whether a line of this number is clean and keeps its unit; not where there is none.
+    pub fn is_kept(&self, line: LineId) -> bool {
+        let state = self.slab.get(line.index());
+        let rests = |state: &&Line| !state.dirty && state.flushes == 0;
+        self.in_order && state.filter(rests).is_some_and(|state| self.find(state.lpn) == Some(line))
+    }
+
+    /// Whether clean lines keep their units until they are freed.
+    pub const fn keeps_clean(&self) -> bool {
+        self.in_order
+    }
+
     /// Whether another unit fits: a line holds nothing, or nothing that flash lacks.
     pub fn has_room(&self) -> bool {
         self.free.count > 0 || self.slab.len() < self.units as usize || self.clean.count > 0
@@ -186,7 +198,7 @@ impl Lines {
     }
 
     /// Lines with less give way sooner, in whichever list they are.
-    fn turn_of(&self, line: LineId) -> (bool, u64) {
+    pub(super) fn turn_of(&self, line: LineId) -> (bool, u64) {
         let line = &self.slab[line.index()];
         (self.replacement == Replacement::Clock && line.used, line.since)
     }
@@ -197,30 +209,22 @@ impl Lines {
         untouched + self.free.count + self.clean.count
     }
 
-    /// Those of them that new units can take before a flush.
+    /// Those of them that new units can take before another line gives way.
     pub fn free_in_order(&self) -> u32 {
-        if !self.in_order {
-            return self.free_lines();
-        }
-        let dirty = self.first_by_order(self.dirty).map(|dirty| self.turn_of(dirty));
-        let before = |line: &LineId| dirty.is_none_or(|dirty| self.turn_of(*line) < dirty);
-        let first = self.numbers_from(self.clean.first).filter(before);
-        self.free_lines() - self.clean.count + u32::try_from(first.count()).expect("lines")
+        self.free_lines() - if self.in_order { self.clean.count } else { 0 }
     }
 
     /// The bank of the line that the next new unit takes: one that never held any, or else the one
     /// that got free first, or else the clean one that goes first, if it may give way.
     pub fn room(&self) -> Option<u32> {
-        if self.in_order && !self.first_is_not_dirty() {
-            return None;
-        }
         if self.slab.len() < self.units as usize {
             return Some(self.bank_of_number(self.slab.len()));
         }
         if let Some(free) = self.free.first.filter(|_| self.free.count > 0) {
             return Some(self.slab[free.index()].bank);
         }
-        self.first_by_order(self.clean).map(|line| self.slab[line.index()].bank)
+        let clean = self.first_by_order(self.clean).filter(|_| !self.in_order);
+        clean.map(|line| self.slab[line.index()].bank)
     }
 
     /// Puts a physical line into another bank.

@@ -51,6 +51,34 @@ impl Lines {
         self.next_by_order(self.dirty, line)
     }
 
+    /// The line that gives way first: a dirty one, or a clean one before it if those keep their
+    /// units. A look, that moves no hand.
+    pub fn first_to_go(&self) -> Option<LineId> {
+        let clean = self.first_by_order(self.clean).filter(|_| self.in_order);
+        self.sooner(self.first_dirty(), clean)
+    }
+
+    /// The line that gives way after another one.
+    pub fn next_to_go(&self, line: LineId) -> Option<LineId> {
+        if !self.in_order || self.clean.count == 0 {
+            return self.next_dirty(line);
+        }
+        let (mut lists, turn) = ([self.dirty, self.clean], self.turn_of(line));
+        if !self.slab[line.index()].dirty {
+            lists.reverse();
+        }
+        let [own, other] = lists;
+        let others =
+            std::iter::successors(self.first_by_order(other), |&at| self.next_by_order(other, at));
+        let other = { others }.find(|&at| self.turn_of(at) > turn);
+        self.sooner(self.next_by_order(own, line), other)
+    }
+
+    /// Which of two lines gives way sooner.
+    fn sooner(&self, one: Option<LineId>, other: Option<LineId>) -> Option<LineId> {
+        one.into_iter().chain(other).min_by_key(|&line| self.turn_of(line))
+    }
+
     /// What [`Self::front`] would find in a list.
     pub(super) fn first_by_order(&self, list: List) -> Option<LineId> {
         let found = match self.replacement {

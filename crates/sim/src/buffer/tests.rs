@@ -84,7 +84,7 @@ impl Model {
 
     /// Units without a program under way, or dirty all the same, in the order in which they would
     /// give way one after the other.
-    fn in_order(&self) -> Vec<&Unit> {
+    fn listed(&self) -> Vec<&Unit> {
         let passes: &[_] = match self.replacement {
             Replacement::Clock => &[Some(false), Some(true)],
             Replacement::Lru | Replacement::Fifo => &[None],
@@ -97,9 +97,13 @@ impl Model {
         passes.iter().flat_map(pass).collect()
     }
 
+    fn order(&self) -> Vec<u32> {
+        self.listed().iter().map(|unit| unit.lpn).collect()
+    }
+
     /// Dirty units in the order in which they would be flushed one after the other.
     fn flush_order(&self) -> Vec<u32> {
-        self.in_order().iter().filter(|unit| unit.dirty).map(|unit| unit.lpn).collect()
+        self.listed().iter().filter(|unit| unit.dirty).map(|unit| unit.lpn).collect()
     }
 
     fn dirty(&self, group: Option<u32>) -> Vec<u32> {
@@ -121,18 +125,22 @@ fn compare(lines: &mut Lines, model: &mut Model, groups: u32, whole: usize, wind
     let order = std::iter::successors(lines.first_dirty(), |line| lines.next_dirty(*line));
     let order: Vec<_> = order.map(|line| lines[line].lpn.get()).collect();
     assert_eq!(order, model.flush_order());
+    let order = std::iter::successors(lines.first_to_go(), |line| lines.next_to_go(*line));
+    let order: Vec<_> = order.map(|line| lines[line].lpn.get()).collect();
+    assert_eq!(order, if model.in_order { model.order() } else { model.flush_order() });
+    let kept = lines.clean_lines().filter(|line| lines.is_kept(lines.find(line.lpn).unwrap()));
+    assert_eq!(kept.count(), if model.in_order { model.clean().len() } else { 0 });
     assert_eq!(lpns(lines.dirty_lines()), model.dirty(None));
     assert_eq!(lpns(lines.clean_lines()), model.clean());
     assert_eq!(lines.dirty() as usize, model.dirty(None).len());
     let held = model.units.len() + model.ghosts.iter().map(|ghost| ghost.0).max_lines();
     let room = held < lines.units() as usize || !model.clean().is_empty();
     assert_eq!(lines.has_room(), room);
-    let clean_first = model.in_order().iter().take_while(|unit| !unit.dirty).count();
-    let in_order = held < lines.units() as usize || clean_first > 0;
-    assert_eq!(lines.room().is_some(), if model.in_order { in_order } else { room });
+    let empty = held < lines.units() as usize;
+    assert_eq!(lines.room().is_some(), if model.in_order { empty } else { room });
     let free = lines.units() as usize - held + model.clean().len();
     assert_eq!(lines.free_lines() as usize, free);
-    let clean = if model.in_order { clean_first } else { model.clean().len() };
+    let clean = if model.in_order { 0 } else { model.clean().len() };
     assert_eq!(lines.free_in_order() as usize, lines.units() as usize - held + clean);
     for group in 0..groups {
         let oldest = lines.oldest_of(group).map(|line| lines[line].lpn.get());

@@ -121,6 +121,14 @@ impl Translation<'_> {
         }
     }
 
+    /// A clean line that keeps its unit is free now. Returns whether it is one.
+    pub(crate) fn free_kept(&mut self, line: LineId) -> bool {
+        let buffer = self.buffer.as_mut().expect("there is a buffer");
+        let freed = buffer.free_kept(line);
+        freed.into_iter().for_each(|lpn| self.account.unbuffered(lpn));
+        freed.is_some()
+    }
+
     /// The line that is flushed next, of those that begin to be flushed together.
     pub(crate) fn next_of_batch(&mut self, batch: &mut Batch) -> Option<LineId> {
         let Self { sets, ftl, host, buffer, now, .. } = self;

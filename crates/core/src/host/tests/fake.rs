@@ -498,6 +498,9 @@ impl HostView for Fake {
     fn room(&self) -> Option<u32> {
         self.next_free().map(|number| self.lines[number].bank)
     }
+    fn keeps_clean(&self) -> bool {
+        false
+    }
     fn free_lines(&self) -> u32 {
         let free = (0..self.lines.len()).filter(|&number| self.is_free(number));
         u32::try_from(free.count()).expect("few")

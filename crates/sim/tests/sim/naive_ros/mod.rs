@@ -19,9 +19,10 @@
 //!   `overlap_reads` beside a put too; the base order starts nothing beside it.
 //! * While a flush is under way, from its get to the end of its program, the base order starts
 //!   nothing, or with `overlap_programs` goes on.
-//! * A new page takes the line that has been empty for longest; none empty, the least recent one if
-//!   that is clean. Where reads leave clean lines, it takes the least recent clean one. A put waits
-//!   where a get uses the bank of that line.
+//! * A new page takes the line that has been empty for longest. None empty, the victim of a flush is
+//!   emptied at once if it is clean; for the oldest access, as soon as its put can start there.
+//!   Where reads leave clean lines, a new page takes the least recent clean one instead. A put
+//!   waits where a get uses the bank of that line.
 //! * What a read miss finds is kept as `allocate` says: not at all; in the line that a new page
 //!   takes; or, if no line is empty and a dirty line is less recent than every clean one, once the
 //!   least recent dirty line that no port uses has been flushed for it. Nobody waits for that. The
@@ -29,7 +30,8 @@
 //!   is no access, and the get of that flush take their port and bank as soon as these are free.
 //! * A flush has a flash channel from its get to the end of its program; only then is the line
 //!   empty. Until then reads still hit it, and writes of its page wait. A victim is the least
-//!   recent dirty line that is neither used nor flushed, outside of the bank of a put.
+//!   recent line with a page that is neither used nor flushed, outside of the bank of a put; where
+//!   reads leave clean lines, a dirty one.
 //! * A line is recent from the start of its access.
 #![expect(unreachable_pub, reason = "a plain interface, whichever test includes the module")]
 
@@ -314,8 +316,14 @@ impl Machine<'_> {
     fn flush_for_oldest(&mut self) -> bool {
         let beside = self.params.overlap_flushes;
         let ports = self.getting().is_none() && (beside || self.putting().is_none());
-        let can = ports && self.channel_free() && self.flushes() == 0;
-        can && self.victim(false).is_some_and(|line| self.start_flush(line))
+        if self.flushes() > 0 || !self.channel_free() {
+            return false;
+        }
+        let first = self.first_victim(None, false).filter(|&line| !self.cells[line].line.dirty);
+        if let Some(line) = first.filter(|&line| self.can_put(line)) {
+            return self.start_flush(line);
+        }
+        ports && self.victim(false).is_some_and(|line| self.start_flush(line))
     }
 
     /// A read that hits, whatever its place in the queue, hidden behind the put that runs.
@@ -338,7 +346,7 @@ impl Machine<'_> {
         if !self.get_would_hide() || !self.channel_free() {
             return false;
         }
-        let room = self.free_in_order() + self.flushes();
+        let room = self.free_lines() + self.flushes();
         let wanted = match self.params.watermark {
             0 => self.lines_needed(),
             lines => lines,

@@ -31,14 +31,15 @@ impl Machine<'_> {
         })
     }
 
-    /// Different pages that writes wait to put and that take an empty or clean line.
+    /// Different pages that writes wait to put and that take an empty line, or a clean one where
+    /// those are as good as empty.
     pub(super) fn lines_needed(&self) -> usize {
         let mut pages: Vec<u64> = Vec::new();
         for (request, page) in self.waiting(false) {
             let free = |line: usize| {
                 let cell = &self.cells[line];
                 let put = self.running.iter().any(|e| e.is_access(false) && e.line == Some(line));
-                !cell.line.dirty && !cell.flushing && !put
+                self.cleans() && !cell.line.dirty && !cell.flushing && !put
             };
             if self.requests[request].write && self.line_of(page).is_none_or(free) {
                 pages.push(page);
@@ -49,29 +50,20 @@ impl Machine<'_> {
         pages.len()
     }
 
-    /// The line that a new page of a write takes. Where no read leaves clean lines, there is none
-    /// if the least recent line is dirty.
-    pub(super) fn room_for_write(&self) -> Option<usize> {
-        if self.params.allocate != Allocate::Never {
-            return self.room();
-        }
-        let empty = |&line: &usize| self.cells[line].line.page.is_none();
-        let lines = self.by_age();
-        let least_recent = lines.iter().copied().find(|&line| !self.cells[line].flushing);
-        let clean = least_recent.filter(|&line| !self.cells[line].line.dirty);
-        lines.iter().copied().find(empty).or(clean)
+    /// Whether reads leave clean lines, which are then as good as empty.
+    fn cleans(&self) -> bool {
+        self.params.allocate != Allocate::Never
     }
 
-    /// Empty lines and clean ones; where no read leaves clean lines, those alone that are less
-    /// recent than every dirty one.
-    pub(super) fn free_in_order(&self) -> usize {
-        let dirty = self.cells.iter().filter(|cell| cell.line.dirty && !cell.flushing);
-        let first = dirty.map(|cell| cell.since).min();
-        let any = self.params.allocate != Allocate::Never;
-        let free = |cell: &&Cell| {
-            let before = any || first.is_none_or(|first| cell.since < first);
-            cell.line.page.is_none() || (!cell.line.dirty && before)
-        };
+    /// The line that a new page of a write takes.
+    pub(super) fn room_for_write(&self) -> Option<usize> {
+        let empty = |&line: &usize| self.cells[line].line.page.is_none();
+        if self.cleans() { self.room() } else { self.by_age().into_iter().find(empty) }
+    }
+
+    /// Empty lines, and clean ones where those are as good.
+    pub(super) fn free_lines(&self) -> usize {
+        let free = |cell: &&Cell| cell.line.page.is_none() || (self.cleans() && !cell.line.dirty);
         self.cells.iter().filter(free).count()
     }
 
@@ -84,13 +76,17 @@ impl Machine<'_> {
     }
 
     pub(super) fn victim(&self, spare_wanted: bool) -> Option<usize> {
-        let put_bank = self.putting().and_then(|put| put.bank);
+        self.first_victim(self.putting().and_then(|put| put.bank), spare_wanted)
+    }
+
+    pub(super) fn first_victim(&self, put_bank: Option<u32>, spare_wanted: bool) -> Option<usize> {
         let waiting = self.waiting(false);
         let fits = |&line: &usize| {
             let cell = &self.cells[line];
             let wanted = waiting.iter().any(|&(_, page)| cell.line.page == Some(page));
             let free = !cell.flushing && !self.used(line) && Some(cell.line.bank) != put_bank;
-            cell.line.dirty && free && !(spare_wanted && wanted)
+            let holds = cell.line.dirty || (cell.line.page.is_some() && !self.cleans());
+            holds && free && !(spare_wanted && wanted)
         };
         self.by_age().into_iter().find(fits)
     }
@@ -167,7 +163,13 @@ impl Machine<'_> {
         self.start_access(What::Put, request, page, Some(line))
     }
 
+    /// Begins to flush a line; a clean one is empty at once.
     pub(super) fn start_flush(&mut self, line: usize) -> bool {
+        if !self.cells[line].line.dirty {
+            self.cells[line].line.page = None;
+            self.refresh(line);
+            return true;
+        }
         self.cells[line].flushing = true;
         let page = self.cells[line].line.page.expect("a dirty line holds a page");
         self.start(What::FlushGet, self.params.get, page, None, Some(line));
