@@ -239,7 +239,7 @@ impl Base {
         }
         if problems.is_empty() {
             shares::resolve(&mut sections.device, &mut description);
-            layer::size_cache(&mut sections.device, &mut description);
+            layer::finish(&mut sections.device, &mut description);
             device::resolve_family(&mut sections.device, &mut description);
             let found = sections.workload.contradictions();
             problems.extend(found.into_iter().map(|what| Problem { place: String::new(), what }));

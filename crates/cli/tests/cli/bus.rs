@@ -75,6 +75,51 @@ fn the_log_of_bus_requests_adds_up_to_the_results() {
     check_log(&run, &rows(&folder, "bus.csv"), int(&run, "device.geometry.page_bytes"));
 }
 
+/// Status requests that take no time are logged too, with the command that they ask about.
+#[test]
+fn requests_that_take_no_time_are_logged() {
+    let folder = Folder::new();
+    let work = ["run", "drs", "facebook", "--set", "generator.requests=4", "--json"];
+    let bus = ["--set", "bus.precision=requests", "--set", "bus.status_ns=0", "--bus", "bus.csv"];
+    let run = folder.run(&[&work[..], &bus].concat()).json();
+    let rows = rows(&folder, "bus.csv");
+    let asked = rows.iter().filter(|row| row["kind"] == "ST");
+    let commands = |stage: &str| asked.clone().filter(|row| row["stage"] == stage).count();
+    assert_eq!(asked.clone().count() as u64, int(&run, "bus.status_requests"));
+    assert!(commands("MRf") > 0 && commands("DP") > 0);
+    assert!(asked.clone().all(|row| row["start_ns"] == row["end_ns"]));
+}
+
+/// By hand: die 1 could be asked from 60300 on, when the data of die 0 have the bus, and the next
+/// read of die 0 activated from 91390 on, when they have left it.
+#[test]
+fn questions_keep_their_turn_while_the_bus_is_busy() {
+    let device = "base = \"none\"\ngeometry = { ways = 3, blocks_per_plane = 16, pages_per_block = 8 }\n\
+                  nand = { read_us = 50, program_us = 200 }\nmap = { store = \"resident\" }\n\
+                  channel = { ps_per_byte = 10000, command_ns = 300, arbitration = \"in_order\" }\n\
+                  bus = { precision = \"requests\" }\nftl = { scheme = \"none\" }\n";
+    let folder = Folder::with("d.toml", device);
+    folder.write("w.toml", "[raw]\npath = \"w.csv\"\n");
+    folder.write(
+        "w.csv",
+        "arrival_us,op,die,block,page\n0,read,0,0,0\n10,read,1,0,0\n20,read,0,0,1\n",
+    );
+    for readiness in ["ideal", "polled"] {
+        let readiness = format!("bus.readiness={readiness}");
+        let log = ["--set", &readiness, "--bus", "bus.csv"];
+        folder.run(&[&["run", "d.toml", "w.toml"], &log[..]].concat()).text();
+        let rows = rows(&folder, "bus.csv");
+        let sent = |row: &BTreeMap<String, String>| {
+            format!("{} {} {}", row["request"], row["kind"], row["start_ns"])
+        };
+        assert_eq!(
+            rows[3..6].iter().map(sent).collect::<Vec<_>>(),
+            ["0 OD 50430", "1 ST 91390", "2 RA 91520"],
+            "{readiness}"
+        );
+    }
+}
+
 #[test]
 fn a_device_without_bus_requests_has_nothing_to_log_or_program() {
     for option in ["--bus", "--microcode"] {

@@ -30,10 +30,18 @@ pub fn choose(
 /// The key of the memory of the map cache.
 pub const CACHE: &str = "map.cache_bytes";
 
-/// Gives a map cache that came with a layer its memory, unless somebody gave it a size. It depends
-/// on the geometry, which must be final.
-pub fn size_cache(keys: &mut DeviceKeys, description: &mut Description) {
+/// Ends the choice of a layer, once all keys are known: what somebody has set all the same is no
+/// change that it makes, and its map cache gets its memory, unless somebody gave it a size.
+pub fn finish(keys: &mut DeviceKeys, description: &mut Description) {
     let Some(option) = description.layer.clone() else { return };
+    let origin = |key: &str| description.origins.get(key);
+    let is_set = |change: &String| {
+        let of_layer = change.strip_prefix(&format!("{option}: "));
+        let key = of_layer.and_then(|change| change.split_once(" = "));
+        key.is_some_and(|(key, _)| origin(key).is_some_and(|origin| origin.place != option))
+    };
+    let kept = description.changes.iter().filter(|change| !is_set(change)).cloned().collect();
+    description.changes = kept;
     let origin = |key: &str| description.origins.get(key);
     if origin("map.store").is_none_or(|origin| origin.place != option) || origin(CACHE).is_some() {
         return;

@@ -210,6 +210,9 @@ impl Words<'_> {
             Via::Set(EdgeKind::Merge) => "for a merge before it",
             Via::Set(EdgeKind::Gc) => "for garbage collection",
             Via::Set(EdgeKind::Flush) => "for earlier writes",
+            Via::Set(EdgeKind::Order) if self.settings.zones.is_some() => {
+                "for an action on its zone, or an earlier access of the page"
+            }
             Via::Set(EdgeKind::Order) => "for an earlier access of the page",
             Via::Set(EdgeKind::ReadAhead) => "for its unit, which was being read ahead",
             Via::Line => "for room in the write buffer",
@@ -258,7 +261,7 @@ impl Words<'_> {
             Part::Link if !self.settings.keys.interface.wake_us.is_zero() => {
                 "on the link to the host, and until the device was awake"
             }
-            Part::Firmware if self.settings.keys.firmware.stall_units > 0 => {
+            Part::Firmware if self.settings.keys.firmware.stalls_requests() => {
                 "in firmware, which may have been in a stall"
             }
             Part::Flush if !self.settings.keys.buffer.release_us.is_zero() => {

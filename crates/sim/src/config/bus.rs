@@ -88,7 +88,7 @@ keys! {
             kind: Kind::Choice(Readiness::WORDS),
             source: "assumed: the typical times of constant operations are known",
             flip: "polled",
-            with: &["bus.precision=requests", "geometry.ways=4", "channel.command_ns=300", "channel.ps_per_byte=25000"],
+            with: &["bus.precision=requests", "geometry.ways=4", "channel.command_ns=300", "channel.ps_per_byte=25000", "nand.spread_percent=50"],
         },
         /// Whether a read asks for the status before its data.
         poll_before_data: bool = true => {

@@ -135,6 +135,12 @@ impl FirmwareKeys {
         self.stall_units > 0 && self.stall_holds == Stalled::Programs
     }
 
+    /// Whether some requests do not begin while the firmware stalls.
+    #[must_use]
+    pub fn stalls_requests(&self) -> bool {
+        self.stall_units > 0 && self.stall_holds != Stalled::Programs
+    }
+
     /// Whether cores take time for what host reads take from flash.
     pub(crate) const fn commands_reads(&self) -> bool {
         self.cores > 0 && self.flash_read_ns > 0

@@ -37,7 +37,10 @@ impl Device {
     #[cold]
     fn told_array_done(&mut self, die: DieId) {
         let (finished, end) = if self.flash.has_requests() {
-            self.flash.requests_array_done(die, self.now)
+            let done = self.flash.requests_array_done(die, self.now);
+            // Requests that take no time were carried for an operation that leaves the die.
+            self.waiting().follow_channels();
+            done
         } else {
             let end = self.flash.array_done(die, self.now);
             (!matches!(end, ArrayEnd::Paused), end)

@@ -222,7 +222,7 @@ impl Ledger<'_> {
     #[inline(always)]
     pub(crate) fn charge_running(&mut self, (stage, set): (Stage, SetId), operation: &Operation) {
         let ran = self.running_time(set, operation);
-        self.sets.track_mut(set).charge_running(&ran, stage.is_data());
+        self.sets.track_mut(set).charge_running(&ran, stage.is_own());
     }
 
     /// The account of a set as of now.

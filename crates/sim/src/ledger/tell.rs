@@ -109,7 +109,7 @@ impl Ledger<'_> {
         if !self.account.is_observed() {
             return;
         }
-        let Some(leader) = self.leader_of(carried.die, carried.place) else { return };
+        let Some(leader) = carried.leader else { return };
         let state = &self.sets[leader];
         let event = BusTransfer {
             command: self.command_name(leader),
@@ -121,14 +121,6 @@ impl Ledger<'_> {
             ready: (carried.request.kind == BusKind::Status).then_some(carried.ready),
         };
         self.account.tell(&event);
-    }
-
-    /// The set that leads the operation of a die whose request has just been sent.
-    fn leader_of(&self, die: DieId, place: Place) -> Option<SetId> {
-        let at = |place| self.flash.operation(die, place).leader();
-        // The loop of the framework may send data before the time at which the page register has
-        // them.
-        at(place).or_else(|| at(Place::Array))
     }
 }
 

@@ -103,9 +103,9 @@ impl Track {
         }
     }
 
-    /// A command was on its die; `is_data` is whether it moves the data of the request itself.
+    /// A command was on its die; `is_own` is whether it does what the request itself asks for.
     #[inline]
-    pub(crate) fn charge_running(&mut self, ran: &Ran, is_data: bool) {
+    pub(crate) fn charge_running(&mut self, ran: &Ran, is_own: bool) {
         let Ran { all, bus, unknown, retry, collects } = *ran;
         self.own += Span::from_ns(all);
         if let Some(place) = collects.place() {
@@ -116,7 +116,7 @@ impl Track {
         self.spent[BUS] += bus;
         self.spent[OWN] += own;
         self.parts.add(Part::Bus, bus);
-        if !is_data {
+        if !is_own {
             return self.parts.add(Part::OwnMap, own);
         }
         // A running segment is closed when its command is over or suspended: what it owes the

@@ -164,6 +164,11 @@ impl Stage {
         matches!(self, Self::Read | Self::Program | Self::HostErase)
     }
 
+    /// Whether it does to the array what the host request itself asks for, or one that is to come.
+    pub(crate) const fn is_own(self) -> bool {
+        self.is_data() || matches!(self, Self::HostErase)
+    }
+
     /// Whether it moves the data of the host request itself, or of one that is to come.
     pub(crate) const fn is_data(self) -> bool {
         matches!(self, Self::OldRead | Self::Read | Self::AheadRead | Self::Program)

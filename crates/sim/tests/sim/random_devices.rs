@@ -382,6 +382,32 @@ fn random_devices_wear_out_in_order() {
     assert!(ended > 10 && grown > 0, "{ended} ended, {grown} blocks of the others wore out");
 }
 
+/// A policy may program one copy before the others of its program unit are read. Blocks of few
+/// program units then still have room for all copies of a victim.
+#[test]
+fn copies_into_small_blocks_find_room() {
+    let settings = settings(&[
+        "map.store=line_cache",
+        "policy.command=drs",
+        "geometry.channels=1",
+        "geometry.ways=1",
+        "geometry.blocks_per_plane=31",
+        "geometry.pages_per_block=8",
+        "geometry.page_bytes=16384",
+        "ftl.mapping_unit_bytes=4096",
+        "ftl.over_provisioning_percent=100",
+        "gc.policy=fifo",
+    ]);
+    for seed in every_seed(1..13) {
+        let mut random = Random(seed);
+        let units = u64::from(settings.exported_units);
+        let writes: Vec<_> =
+            (0..3_000).map(|_| request(0, RequestOp::Write, random.below(units), 1)).collect();
+        let (report, _) = record(&settings, &[], &writes);
+        assert!(report.gc.jobs > 200, "seed {seed}: {} jobs", report.gc.jobs);
+    }
+}
+
 #[test]
 fn a_request_past_the_end_is_an_error() {
     let settings = settings(&["geometry.blocks_per_plane=512"]);

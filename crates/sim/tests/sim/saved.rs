@@ -106,6 +106,37 @@ fn a_restored_device_goes_on_as_if_it_had_not_stopped() {
     assert!(collected > 5_000, "garbage was collected: {collected}");
 }
 
+/// A superblock that is being collected is saved with the blocks that are not erased yet; the
+/// checker takes the others for empty.
+#[test]
+fn a_superblock_that_is_half_erased_is_restored_under_the_checker() {
+    for rule in ["spare", "tokens"] {
+        let rule = format!("gc.pacing={rule}");
+        let settings = settings(&[
+            "map.store=resident",
+            "geometry.channels=2",
+            "geometry.ways=1",
+            "geometry.blocks_per_plane=60",
+            "geometry.pages_per_block=8",
+            "ftl.over_provisioning_percent=60",
+            "placement.unit=superblock",
+            "ftl.allocation=dynamic",
+            &rule,
+        ]);
+        let (mut random, units) = (Random(1), u64::from(settings.exported_units));
+        let mut writes = || -> Vec<Request> {
+            let page = |_| request(0, RequestOp::Write, random.below(units), 1);
+            (0..150).map(page).collect()
+        };
+        let mut whole = Bench::new(&settings);
+        for _ in 0..30 {
+            whole.run(vec![named("a", pacing(Pacing::Closed, 16), &writes())]);
+            let mut again = Bench::of(restored(&settings, &saved(&whole.device)).unwrap());
+            again.run(vec![named("a", pacing(Pacing::Closed, 16), &writes())]);
+        }
+    }
+}
+
 /// A device after some work, and the bytes of it.
 fn worked(keys: &[&str]) -> (Settings, Vec<u8>) {
     let base = [

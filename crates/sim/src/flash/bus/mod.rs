@@ -13,6 +13,7 @@ mod wire;
 
 use super::{ArrayEnd, Flash, Transfer};
 use crate::config::{BusKeys, Precision, Readiness, SchedulerScope, Settings};
+use crate::handle::SetId;
 use crate::parts::policy::BusRule;
 use crate::sets::Place;
 use by_loop::Loops;
@@ -30,8 +31,8 @@ use wire::Wire;
 pub(crate) struct Carried {
     pub(crate) request: BusRequest,
     pub(crate) die: DieId,
-    /// Where on the die its operation is.
-    pub(crate) place: Place,
+    /// The set that leads its operation.
+    pub(crate) leader: Option<SetId>,
     pub(crate) from: Time,
     pub(crate) until: Time,
     /// Of a status request, whether the die answers that it is done.
@@ -186,6 +187,11 @@ impl Wires {
         self.operation(DieId::new(0), op, &request, [Span::ZERO; 2])
     }
 
+    /// Whether status requests take no time, and others do.
+    fn answers_at_once(&mut self) -> bool {
+        !self.times.are_zero && self.times.of(BusKind::Status, 0) == Span::ZERO
+    }
+
     /// The wire of the operation at a place of a die.
     fn at(&mut self, die: DieId, place: Place) -> &mut Wire {
         &mut self.of_dies[die.index()][place as usize]
@@ -288,7 +294,7 @@ impl Flash {
         *bus.wires.at(die, Place::Array) = Wire::new(&planned, request.planes, now);
         self.relabel(die, now);
         match &mut bus.engine {
-            Engine::Pick(pick) => pick.take(die, &planned),
+            Engine::Pick(pick) => pick.take(die, &planned, now),
             Engine::Loops(loops) => loops.hand_over(&mut self.channel_events, &planned, now),
         }
         self.bus = Some(bus);
@@ -310,7 +316,7 @@ impl Flash {
                 && !bus.wires.asks
                 && pick.awaits_status(die)
             {
-                pick.ready(die);
+                pick.ready(die, now);
             } else if !bus.wires.at(die, Place::Array).polls {
                 bus.wires.at(die, Place::Array).known = now;
             }
@@ -334,7 +340,12 @@ impl Flash {
         {
             pick.end(die);
         }
-        (ends, self.leave_array(die, now))
+        let stirs = !ends && bus.wires.answers_at_once();
+        let end = self.leave_array(die, now);
+        if stirs {
+            self.channel_stirred(die, now);
+        }
+        (ends, end)
     }
 
     /// What the array has sensed goes to the page register, and its wire with it.
@@ -352,7 +363,7 @@ impl Flash {
     pub(super) fn requests_send_out(&mut self, die: DieId, now: Time) {
         let Some(bus) = &mut self.bus else { return };
         if let Engine::Pick(pick) = &mut bus.engine {
-            pick.send_out(die);
+            pick.send_out(die, now);
         }
         self.lane_stirred(die, now);
     }
@@ -390,6 +401,14 @@ impl Flash {
         if bus.wires.times.are_zero && pick.gate().is_none() {
             self.carry_requests(channel, now);
         } else {
+            self.channel_stirred(die, now);
+        }
+    }
+
+    /// The channel of a die chooses at the end of the instant.
+    fn channel_stirred(&mut self, die: DieId, now: Time) {
+        if let Some(Engine::Pick(pick)) = self.bus.as_ref().map(|bus| &bus.engine) {
+            let channel = self.dies[die.index()].channel;
             self.channel_events.set(channel.get(), now.max(pick.free(channel)));
         }
     }
@@ -445,7 +464,11 @@ impl Flash {
         }
         if wires.is_watched {
             let request = BusRequest { channel: channel.get(), ..*request };
-            wires.carried.push_back(Carried { request, die, place, from, until, ready });
+            // The loop of the framework may send data before the time at which the page register
+            // has them.
+            let at = |place| self.operation(die, place).leader();
+            let leader = at(place).or_else(|| at(Place::Array));
+            wires.carried.push_back(Carried { request, die, leader, from, until, ready });
         }
         (until, ready)
     }

@@ -23,6 +23,8 @@ pub(super) struct Pick {
     lanes: usize,
     /// By die: when it is asked for its status, where that is not yet to be sent.
     ask_at: Vec<Time>,
+    /// None of these is earlier.
+    first_ask: Time,
     /// By die: the requests of its suspended operation.
     aside: Vec<Option<Lane>>,
 }
@@ -45,6 +47,7 @@ impl Pick {
             orders: vec![Order::default(); if shared { 1 } else { channels as usize }],
             lanes,
             ask_at: vec![Time::MAX; dies],
+            first_ask: Time::MAX,
             aside: vec![None; dies],
         }
     }
@@ -102,8 +105,29 @@ impl Pick {
         state.ready(lane, order);
     }
 
+    /// A die is asked for its status from `at` on.
+    fn ask(&mut self, die: DieId, at: Time) {
+        self.ask_at[die.index()] = at;
+        self.first_ask = self.first_ask.min(at);
+    }
+
+    /// Questions that could have been sent before `now`, had the bus been free, come before all that
+    /// can be sent from now on, each in its turn.
+    fn line_up(&mut self, now: Time) {
+        while self.first_ask < now {
+            let dies = (0..self.ask_at.len()).map(DieId::from_index);
+            let first = dies.min_by_key(|die| self.ask_at[die.index()]).expect("a device has dies");
+            self.first_ask = self.ask_at[first.index()];
+            if self.first_ask < now {
+                self.ask_at[first.index()] = Time::MAX;
+                self.ready_lane(self.lane(first));
+            }
+        }
+    }
+
     /// A die begins to send the requests of an operation.
-    pub(super) fn take(&mut self, die: DieId, operation: &Operation) {
+    pub(super) fn take(&mut self, die: DieId, operation: &Operation, now: Time) {
+        self.line_up(now);
         let (channel, lane) = self.lane(die);
         let (state, order) = self.with_order(channel);
         state.take(lane, operation, order);
@@ -117,7 +141,8 @@ impl Pick {
     }
 
     /// The array of a die is done, and its next request may be sent.
-    pub(super) fn ready(&mut self, die: DieId) {
+    pub(super) fn ready(&mut self, die: DieId, now: Time) {
+        self.line_up(now);
         self.ready_lane(self.lane(die));
     }
 
@@ -139,7 +164,8 @@ impl Pick {
     }
 
     /// The data in the page register of a die may leave.
-    pub(super) fn send_out(&mut self, die: DieId) {
+    pub(super) fn send_out(&mut self, die: DieId, now: Time) {
+        self.line_up(now);
         self.ready_lane(self.output_lane(die));
     }
 
@@ -155,7 +181,7 @@ impl Pick {
         let (channel, lane) = self.lane(die);
         let aside = self.aside[die.index()].take().expect("an operation is suspended");
         self.channels[channel].put(lane, aside);
-        self.ask_at[die.index()] = ask_at;
+        self.ask(die, ask_at);
     }
 
     /// A channel carries what its policy picks while its bus is free.
@@ -167,16 +193,19 @@ impl Pick {
         now: Time,
     ) {
         let index = channel.index();
+        self.line_up(now);
         for die in self.dies_of(index) {
             if self.ask_at[die] <= now {
                 self.ask_at[die] = Time::MAX;
-                self.ready(DieId::from_index(die));
+                self.ready_lane(self.lane(DieId::from_index(die)));
             }
         }
         let mut sends = false;
         while let Some(lane) = self.next_lane(index, now) {
-            self.send(flash, wires, (index, lane), now);
             sends = true;
+            if self.send(flash, wires, (index, lane), now) {
+                break;
+            }
         }
         // A policy that has refused is asked again when something changes.
         let (state, order) = self.with_order(index);
@@ -214,13 +243,15 @@ impl Pick {
         }
     }
 
+    /// Sends the next request of a lane. Returns whether its answer comes at this instant beside
+    /// requests that take time: the channel then chooses once the die has done what follows.
     fn send(
         &mut self,
         flash: &mut Flash,
         wires: &mut Wires,
         (channel, lane): (usize, usize),
         now: Time,
-    ) {
+    ) -> bool {
         let die = DieId::from_index(lane / self.lanes * self.channels.len() + channel);
         let (state, order) = self.with_order(channel);
         let request = state.next_request(lane);
@@ -231,14 +262,15 @@ impl Pick {
         let is_busy = status && wires.asks && !ready;
         let sent = state.send(lane, (now, until.since(now)), is_busy, order);
         if is_busy {
-            self.ask_at[die.index()] = until + wires.gap;
+            self.ask(die, until + wires.gap);
         } else if status {
             flash.array_known(wires, die, until);
         } else if starts && wires.asks {
-            self.ask_at[die.index()] = until + operation.array;
+            self.ask(die, until + operation.array);
         } else if sent.completes {
             debug_assert_eq!(operation.op, Op::Read, "others end with their status");
             flash.output_ends(die, until);
         }
+        status && !is_busy && wires.answers_at_once()
     }
 }

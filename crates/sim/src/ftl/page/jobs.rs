@@ -168,6 +168,9 @@ impl PageFtl {
         if self.united.is_some() {
             return self.copy_united(plane, lent);
         }
+        if self.is_scarce(plane, lent.base) {
+            return self.copy_packed(plane, lent);
+        }
         loop {
             match self.next_step(lent.base, plane) {
                 JobStep::Copy { job, source, owner } => {

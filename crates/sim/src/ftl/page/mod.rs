@@ -6,12 +6,14 @@ mod jobs;
 pub(super) mod moved;
 mod paced;
 mod pacing;
+mod packed;
 mod placement;
 mod room;
 mod superblock;
 
 use crate::config::Settings;
 use crate::ftl::lent::Charge;
+use crate::handle::SetId;
 use crate::saved::saved;
 use flashyard_core::units::{BlockId, PlaneId};
 use job::{Job, United};
@@ -54,6 +56,8 @@ pub(crate) struct PageFtl {
     pub(super) next_stripe: u32,
     /// Where superblocks are collected.
     united: Option<Box<United>>,
+    /// Copies that begin together; empty between uses.
+    packed: Vec<SetId>,
 }
 
 impl PageFtl {
@@ -74,6 +78,7 @@ impl PageFtl {
             pacing: Pacing::new(settings),
             next_stripe: 0,
             united: settings.unites_blocks().then(Box::default),
+            packed: Vec::new(),
         }
     }
 

@@ -162,7 +162,7 @@ impl Zoned {
         Ok(None)
     }
 
-    /// An action on a zone, or a trim: whole zones inside it are reset. Returns what was written of
+    /// An action on a zone, or a trim: zones that it covers up to their capacity are reset. Returns what was written of
     /// the zones that are reset.
     fn start_trim(
         &mut self,
@@ -179,7 +179,7 @@ impl Zoned {
             None => {
                 let end = start + u64::from(request.sectors);
                 let writable = self.unit_sectors * u64::from(self.shape.capacity);
-                // The last zone may end with its capacity.
+                // What lies behind the capacity of the last one need not be covered.
                 let last = narrow((end + size - writable) / size);
                 (ZoneAction::Reset, narrow(start.div_ceil(size))..last.min(self.shape.count))
             }

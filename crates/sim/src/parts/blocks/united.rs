@@ -275,9 +275,9 @@ impl Blocks {
             open.find(|&(slot, place)| superblocks.opens[slot][place].superblock == home.get() + 1);
         match open {
             Some((slot, place)) => superblocks.next[superblocks.at(slot, place, plane)],
-            // Its last programs are under way.
+            // Its last programs are under way, or it is collected and some blocks are erased.
             None => {
-                if superblocks.closed_blocks[home.index()] > 0 {
+                if superblocks.closed[block.index()] {
                     units
                 } else {
                     0
