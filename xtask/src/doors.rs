@@ -25,7 +25,7 @@ const TYPE: &str = "Device";
 
 /// The numbers that the folder may not exceed. Lower them where less is found.
 const HELD: [(&str, usize); 13] = [
-    ("lines", 2481),
+    ("lines", 2476),
     ("doors of account", 28),
     ("doors of buffer", 10),
     ("doors of flash", 39),

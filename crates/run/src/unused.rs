@@ -1,7 +1,7 @@
 //! Settings that change nothing, because another key has a value that does not use them.
 
 use crate::experiment::{Experiment, path_of};
-use flashyard_sim::config::{DeviceKeys, GcPacing, Sections as _};
+use flashyard_sim::config::{DeviceKeys, GcPacing, Precision, Sections as _};
 use std::fmt;
 
 /// The key that chooses one part of each family. Only the chosen part gets its keys.
@@ -79,13 +79,19 @@ fn off(device: &DeviceKeys, section: &str, key: &str) -> Option<&'static str> {
     let (is_off, why) = match (section, key) {
         ("slc", "static_percent" | "dynamic_percent")
         | ("sleep" | "deep_sleep", "after_us")
-        | ("buffer", "bytes") => return None,
+        | ("buffer", "bytes")
+        | ("bus", "precision") => return None,
         ("retry", key) if key.contains("chance") => return None,
         ("slc", _) => (!device.slc.is_on(), "slc.static_percent = 0, slc.dynamic_percent = 0"),
         ("retry", _) => (!device.retry.is_on(), "every chance of [retry] is 0"),
         ("sleep", _) => (!device.sleep.is_on(), "sleep.after_us = 0"),
         ("deep_sleep", _) => (!device.deep_sleep.is_on(), "deep_sleep.after_us = 0"),
         ("buffer", _) => (device.buffer.bytes == 0, "buffer.bytes = 0"),
+        ("bus", _) => match device.bus.precision {
+            Precision::Command => (true, "bus.precision = command"),
+            Precision::Phases => (true, "bus.precision = phases"),
+            Precision::Requests => (false, ""),
+        },
         ("gc", "copies_per_program") if device.gc.pacing == GcPacing::Spare => {
             (true, "gc.pacing = spare")
         }

@@ -119,8 +119,10 @@ fn device_keys_that_change_nothing_are_told() {
         for key in keys {
             let flip = format!("{section}.{}={}", key.name, key.flip);
             let note = format!("note: {section}.{} changes nothing: ", key.name);
-            if matches!(&*section, "slc" | "retry" | "sleep" | "deep_sleep" | "buffer" | "gc")
-                && let (Some(results), told) = ran(&[&flip])
+            if matches!(
+                &*section,
+                "slc" | "retry" | "sleep" | "deep_sleep" | "buffer" | "gc" | "bus"
+            ) && let (Some(results), told) = ran(&[&flip])
                 && told.contains(&note)
             {
                 unused += 1;

@@ -1,6 +1,6 @@
 //! Which lines are flushed next, and what flushes change.
 
-use super::batch::Quiet;
+use super::batch::{Batch, Quiet};
 use super::fills::LOOK;
 use super::rules::BufferView;
 use super::{Buffer, Direction};
@@ -266,9 +266,12 @@ impl Buffer {
         self.lines.begin_flush(line, group);
     }
 
-    /// Frees a clean line that keeps its unit. Returns the unit; none where the line is no such one.
-    pub(crate) fn free_kept(&mut self, line: LineId) -> Option<Lpn> {
-        let lpn = self.lines.is_kept(line).then(|| self.lines[line].lpn)?;
+    /// Frees the line that goes before all others if it is clean and keeps its unit, which is
+    /// returned.
+    pub(crate) fn free_kept(&mut self, batch: &mut Batch) -> Option<Lpn> {
+        let line = batch.head.filter(|line| self.lines.is_kept(*line))?;
+        let lpn = self.lines[line].lpn;
+        batch.outcome.head = true;
         self.changes();
         self.lines.remove(line);
         Some(lpn)

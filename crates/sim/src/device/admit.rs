@@ -175,26 +175,19 @@ impl Device {
             // A policy that looks at dies sees those that are busy for a write that was started.
             self.drain_buffer();
         }
-        let answer = self.view().ask();
-        let place = match answer {
+        let begun = match self.view().ask() {
             HostAnswer::Wait => {
                 self.translation().note_line_wait();
-                return Picked::Nothing;
+                false
             }
-            HostAnswer::Flush(line) => {
-                return if self.flush_for_policy(LineId::new(line)) {
-                    Picked::Page
-                } else {
-                    Picked::Nothing
-                };
+            HostAnswer::Flush(line) => self.flush_for_policy(LineId::new(line)),
+            HostAnswer::StartPage { place, page } => self.start_page(place, page),
+            HostAnswer::Start(place) => {
+                let taken = self.host.take_picked(place, || self.account.pick_replaced());
+                return taken.map_or(Picked::Nothing, |handle| self.start_request(handle));
             }
-            HostAnswer::StartPage { place, page } => {
-                return if self.start_page(place, page) { Picked::Page } else { Picked::Nothing };
-            }
-            HostAnswer::Start(place) => place,
         };
-        let taken = self.host.take_picked(place, || self.account.pick_replaced());
-        taken.map_or(Picked::Nothing, |handle| self.start_request(handle))
+        if begun { Picked::Page } else { Picked::Nothing }
     }
 
     /// A request that has left the queue is started, all of it.

@@ -38,8 +38,7 @@ impl Device {
     fn told_array_done(&mut self, die: DieId) {
         let (finished, end) = if self.flash.has_requests() {
             let done = self.flash.requests_array_done(die, self.now);
-            // Requests that take no time were carried for an operation that leaves the die.
-            self.waiting().follow_channels();
+            self.phases_began();
             done
         } else {
             let end = self.flash.array_done(die, self.now);

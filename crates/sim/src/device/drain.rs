@@ -55,8 +55,7 @@ impl Device {
 
     /// The same for a host policy, as far as program units may be under way.
     pub(super) fn flush_for_policy(&mut self, line: LineId) -> bool {
-        self.translation().free_kept(line)
-            || (self.write_buffer().may_flush() && self.flush_line(line, FlushTrigger::Policy))
+        self.write_buffer().may_flush() && self.flush_line(line, FlushTrigger::Policy)
     }
 
     /// Units that reads leave get the lines that have been flushed for them; flushes begin for

@@ -121,16 +121,14 @@ impl Translation<'_> {
         }
     }
 
-    /// A clean line that keeps its unit is free now. Returns whether it is one.
-    pub(crate) fn free_kept(&mut self, line: LineId) -> bool {
-        let buffer = self.buffer.as_mut().expect("there is a buffer");
-        let freed = buffer.free_kept(line);
-        freed.into_iter().for_each(|lpn| self.account.unbuffered(lpn));
-        freed.is_some()
-    }
-
-    /// The line that is flushed next, of those that begin to be flushed together.
+    /// The line that is flushed next, of those that begin to be flushed together. Where a clean
+    /// line that keeps its unit goes before all others, it is free, and none is flushed.
     pub(crate) fn next_of_batch(&mut self, batch: &mut Batch) -> Option<LineId> {
+        let freed = self.buffer.as_mut().and_then(|buffer| buffer.free_kept(batch));
+        if let Some(freed) = freed {
+            self.account.unbuffered(freed);
+            return None;
+        }
         let Self { sets, ftl, host, buffer, now, .. } = self;
         let stalls = |lpn| {
             let stalled = ftl.map_stalls(lpn, |set| sets.waits_for_slot(set))?;

@@ -80,7 +80,9 @@ fn clean_lines_give_way_in_their_turn() {
         (&[(4, 1), (3, 0)], 4, "W6", "W6 0-3"),
     ] {
         let mut lines = dirty(lines);
-        lines.iter_mut().for_each(|line| line.dirty = line.page != Some(clean));
+        for line in &mut lines {
+            line.dirty = line.page != Some(clean);
+        }
         let mut params = params(Policy::Ros);
         params.overlap_reads = requests != "W1 W1 R9 W10";
         assert_eq!(told(&run(&params, &lines, &at_once(requests))).join(", "), events);

@@ -111,8 +111,8 @@ impl Pick {
         self.first_ask = self.first_ask.min(at);
     }
 
-    /// Questions that could have been sent before `now`, had the bus been free, come before all that
-    /// can be sent from now on, each in its turn.
+    /// Questions that could have been sent before `now`, had the bus been free, come before all
+    /// that can be sent from now on, each in its turn.
     fn line_up(&mut self, now: Time) {
         while self.first_ask < now {
             let dies = (0..self.ask_at.len()).map(DieId::from_index);

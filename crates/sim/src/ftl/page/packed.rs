@@ -1,7 +1,7 @@
 //! Copies of garbage collection where room is scarce.
 //!
-//! A program takes the copies that wait for it, and leaves the rest of its program unit empty. Where
-//! a policy programs one copy before the others are read, a victim with few invalid units can
+//! A program takes the copies that wait for it, and leaves the rest of its program unit empty.
+//! Where a policy programs one copy before the others are read, a victim with few invalid units can
 //! take more program units than the plane has left. So once that could happen, the copies of a
 //! program unit begin together, and none of them is programmed before all are read.
 

@@ -162,8 +162,8 @@ impl Zoned {
         Ok(None)
     }
 
-    /// An action on a zone, or a trim: zones that it covers up to their capacity are reset. Returns what was written of
-    /// the zones that are reset.
+    /// An action on a zone, or a trim: zones that it covers up to their capacity are reset. Returns
+    /// what was written of the zones that are reset.
     fn start_trim(
         &mut self,
         request: &Request,

@@ -19,8 +19,8 @@
 //!   `overlap_reads` beside a put too; the base order starts nothing beside it.
 //! * While a flush is under way, from its get to the end of its program, the base order starts
 //!   nothing, or with `overlap_programs` goes on.
-//! * A new page takes the line that has been empty for longest. None empty, the victim of a flush is
-//!   emptied at once if it is clean; for the oldest access, as soon as its put can start there.
+//! * A new page takes the line that has been empty for longest. None empty, the victim of a flush
+//!   is emptied at once if it is clean; for the oldest access, as soon as its put can start there.
 //!   Where reads leave clean lines, a new page takes the least recent clean one instead. A put
 //!   waits where a get uses the bank of that line.
 //! * What a read miss finds is kept as `allocate` says: not at all; in the line that a new page
