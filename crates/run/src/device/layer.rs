@@ -35,14 +35,11 @@ pub const CACHE: &str = "map.cache_bytes";
 pub fn finish(keys: &mut DeviceKeys, description: &mut Description) {
     let Some(option) = description.layer.clone() else { return };
     let origin = |key: &str| description.origins.get(key);
-    let is_set = |change: &String| {
+    description.changes.retain(|change| {
         let of_layer = change.strip_prefix(&format!("{option}: "));
         let key = of_layer.and_then(|change| change.split_once(" = "));
-        key.is_some_and(|(key, _)| origin(key).is_some_and(|origin| origin.place != option))
-    };
-    let kept = description.changes.iter().filter(|change| !is_set(change)).cloned().collect();
-    description.changes = kept;
-    let origin = |key: &str| description.origins.get(key);
+        key.is_none_or(|(key, _)| origin(key).is_none_or(|origin| origin.place == option))
+    });
     if origin("map.store").is_none_or(|origin| origin.place != option) || origin(CACHE).is_some() {
         return;
     }

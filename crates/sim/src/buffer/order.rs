@@ -68,9 +68,9 @@ impl Lines {
             lists.reverse();
         }
         let [own, other] = lists;
-        let others =
-            std::iter::successors(self.first_by_order(other), |&at| self.next_by_order(other, at));
-        let other = { others }.find(|&at| self.turn_of(at) > turn);
+        let next = |&at: &LineId| self.next_by_order(other, at);
+        let other = std::iter::successors(self.first_by_order(other), next)
+            .find(|&at| self.turn_of(at) > turn);
         self.sooner(self.next_by_order(own, line), other)
     }
 

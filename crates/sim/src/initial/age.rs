@@ -166,7 +166,6 @@ mod tests {
     use super::*;
     use crate::config::{DeviceKeys, apply_setting};
     use crate::ftl::page_map::PageMap;
-    use crate::initial::device::put;
     use crate::initial::progress::Building;
     use crate::parts::victim::VictimKeys;
     use crate::saved::{Saved, Writer};
@@ -184,20 +183,19 @@ mod tests {
             let gc = &pools.settings.keys.gc;
             let opens = !map.blocks.has_open_block(plane, HOST);
             if gc.start == GcStart::Needed {
-                collect_by_unit(pools, map, plane, gc.reserve_blocks, true);
+                collect_by_unit(map, plane, gc.reserve_blocks, true);
             }
             pools.put(map, Lpn::new(unit));
             if let Some(target) = target {
-                keep_by_unit(pools, map, plane, target, &mut begun[plane.index()]);
+                keep_by_unit(map, plane, target, &mut begun[plane.index()]);
             } else if opens && gc.start == GcStart::Early {
-                collect_by_unit(pools, map, plane, u64::from(soft), false);
+                collect_by_unit(map, plane, u64::from(soft), false);
             }
         }
         begun.into_iter().flatten().for_each(|(victim, _)| map.blocks.set_aside(victim));
     }
 
     fn keep_by_unit(
-        pools: &Pools<'_>,
         map: &mut PageMap,
         plane: PlaneId,
         target: u32,
@@ -212,7 +210,7 @@ mod tests {
             }
             let Some((victim, next)) = *begun else { return };
             *begun = map.next_valid(victim, next).map(|(unit, _, owner)| {
-                put(pools.settings, map, plane, map.blocks.copy_frontier(victim), owner);
+                map.lay_next(plane, map.blocks.copy_frontier(victim), owner);
                 (victim, unit + 1)
             });
             if begun.is_none() {
@@ -221,13 +219,7 @@ mod tests {
         }
     }
 
-    fn collect_by_unit(
-        pools: &Pools<'_>,
-        map: &mut PageMap,
-        plane: PlaneId,
-        short: u64,
-        until_open: bool,
-    ) {
+    fn collect_by_unit(map: &mut PageMap, plane: PlaneId, short: u64, until_open: bool) {
         while u64::from(map.blocks.free_blocks(plane)) <= short {
             if until_open && map.blocks.has_open_block(plane, HOST) {
                 return;
@@ -235,7 +227,7 @@ mod tests {
             let Some(victim) = map.blocks.victim(plane) else { return };
             map.blocks.claim(victim);
             while let Some((_, _, owner)) = map.next_valid(victim, 0) {
-                put(pools.settings, map, plane, map.blocks.copy_frontier(victim), owner);
+                map.lay_next(plane, map.blocks.copy_frontier(victim), owner);
             }
             map.blocks.lay_erased(victim);
         }

@@ -9,7 +9,7 @@ use super::{Cleaning, Pool, Refusal, age, miniature, planned};
 pub use crate::account::Made;
 use crate::config::{GcPacing, InitialState, MapStore, PartialWrite, Settings};
 use crate::ftl::Ftl;
-use crate::ftl::page_map::{ByPlane, Owner, PageMap, ROOM};
+use crate::ftl::page_map::{ByPlane, Owner, PageMap};
 use crate::parts::blocks::Frontier;
 use crate::parts::victim::{Rule, VictimRule};
 use flashyard_core::quantity::Ppm;
@@ -158,22 +158,6 @@ fn make_map(settings: &Settings, map: &mut PageMap, tell: &mut dyn FnMut(Buildin
     made
 }
 
-/// Programs the next unit of a frontier.
-pub(super) fn put(
-    settings: &Settings,
-    map: &mut PageMap,
-    plane: PlaneId,
-    frontier: Frontier,
-    owner: Owner,
-) {
-    let taken = map.blocks.take_unit(plane, frontier);
-    let (ppn, _) = taken.expect(ROOM);
-    if settings.geometry.unit_in_block(ppn) + 1 == settings.geometry.units_per_block() {
-        map.blocks.programmed(ppn);
-    }
-    map.commit(owner, ppn);
-}
-
 /// The pools of a device, and how they are written.
 pub(super) struct Pools<'a> {
     pub(super) settings: &'a Settings,
@@ -306,7 +290,7 @@ impl<'a> Pools<'a> {
 
     pub(super) fn put(&self, map: &mut PageMap, lpn: Lpn) {
         let plane = PlaneId::new(self.of_lpn(lpn.get()));
-        put(self.settings, map, plane, Frontier::HostData(0), Owner::Data(lpn));
+        map.lay_next(plane, Frontier::HostData(0), Owner::Data(lpn));
         map.lay_sectors(lpn);
     }
 
@@ -314,7 +298,7 @@ impl<'a> Pools<'a> {
     pub(super) fn put_map_pages(&self, map: &mut PageMap) {
         for page in (0..self.settings.map_pages).map(MapPage::new) {
             let plane = self.settings.geometry.plane_of_stripe(page.get());
-            put(self.settings, map, plane, Frontier::HostMap, Owner::Map(page));
+            map.lay_next(plane, Frontier::HostMap, Owner::Map(page));
         }
     }
 

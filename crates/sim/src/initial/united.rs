@@ -4,7 +4,7 @@
 //! the device ends those of each plane and victim in part empty.
 
 use super::Pool;
-use super::device::{Pools, put};
+use super::device::Pools;
 use super::place::walk;
 use super::planned::aging_writes;
 use super::progress::Meter;
@@ -89,7 +89,7 @@ impl Written<'_> {
         let turn = self.map.blocks.next_turn(HOST, 1);
         let plane = PlaneId::new(self.pools.plane_of_turn(turn));
         let plane = self.map.blocks.elsewhere(plane, HOST).unwrap_or(plane);
-        put(settings, self.map, plane, HOST, Owner::Data(lpn));
+        self.map.lay_next(plane, HOST, Owner::Data(lpn));
         self.map.lay_sectors(lpn);
         if let Some(target) = self.target {
             self.keep(target);
@@ -135,7 +135,7 @@ impl Written<'_> {
         let frontier = self.map.blocks.copy_frontier(geometry.block_of(unit));
         let owner = self.map.owner(unit).expect("it is valid");
         let to = self.place(plane, frontier);
-        put(self.pools.settings, self.map, to, frontier, owner);
+        self.map.lay_next(to, frontier, owner);
     }
 
     /// Collects superblocks until more than `short` of them are free, or none gains anything.
@@ -167,7 +167,7 @@ impl Written<'_> {
             }
             for owner in batch.drain(..) {
                 let to = self.place(plane, frontier);
-                put(self.pools.settings, self.map, to, frontier, owner);
+                self.map.lay_next(to, frontier, owner);
             }
         }
         self.map.blocks.erased(block);

@@ -18,17 +18,13 @@ impl PageFtl {
     /// program unit of its own.
     #[inline]
     pub(super) fn is_scarce(&self, plane: PlaneId, base: &Base) -> bool {
-        base.geometry.program_units() > 1 && self.would_run_out(plane, base)
-    }
-
-    fn would_run_out(&self, plane: PlaneId, base: &Base) -> bool {
         let (blocks, geometry) = (&base.map.blocks, &base.geometry);
-        let job = self.job(plane);
-        if job.folds {
-            return false;
-        }
         let [program, block] =
             [geometry.program_units(), geometry.units_per_block()].map(u64::from);
+        let job = self.job(plane);
+        if program == 1 || job.folds {
+            return false;
+        }
         let open = blocks.open_units(plane, blocks.copy_frontier(job.victim));
         let open = open.map_or(0, |(_, before_last)| u64::from(before_last) + 1);
         let needed = u64::from(blocks.valid_units(job.victim)).div_ceil(program);

@@ -52,7 +52,7 @@ impl PageMap {
                 lpn = self.lay_run(units, lpn..end);
                 if lpn < end {
                     tell(self.lay_written(plane, frontier, units) + 1);
-                    self.lay_next(plane, frontier, Lpn::new(lpn));
+                    self.lay_next(plane, frontier, Owner::Data(Lpn::new(lpn)));
                     lpn += 1;
                     let next = self.blocks.open_units(plane, frontier);
                     *units = next.map_or_else(Open::default, |(next, count)| Open {
@@ -102,12 +102,12 @@ impl PageMap {
         end - start
     }
 
-    /// Writes a logical unit to the next unit of a frontier, which may open a block or fill it.
-    fn lay_next(&mut self, plane: PlaneId, frontier: Frontier, lpn: Lpn) {
+    /// Programs the next unit of a frontier, which may open a block or fill it.
+    pub(crate) fn lay_next(&mut self, plane: PlaneId, frontier: Frontier, owner: Owner) {
         let (ppn, _) = self.blocks.take_unit(plane, frontier).expect(ROOM);
         if self.geometry.unit_in_block(ppn) + 1 == self.geometry.units_per_block() {
             self.blocks.programmed(ppn);
         }
-        self.commit(Owner::Data(lpn), ppn);
+        self.commit(owner, ppn);
     }
 }
