@@ -16,7 +16,7 @@ use flashyard_sim::observe::{Observer, RequestTimed, Shared};
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::report::Report;
 use rayon::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How a device is run to be compared with cells.
@@ -40,7 +40,13 @@ pub struct Model {
     largest_gib: f64,
     /// Files that were read, by the workload of a cell.
     read: Arc<Mutex<BTreeMap<String, Arc<Base>>>>,
+    /// Figures of runs that were made, of this model and of those that were made from it.
+    known: Arc<Mutex<HashMap<Run, Vec<f64>>>>,
 }
+
+/// What the figures of a run depend on beside what models made from one another share: the cell,
+/// the values of keys, requests, their seed and whether the device is small.
+type Run = (String, Vec<Setting>, u64, u64, bool);
 
 /// Blocks of a plane and pages of a block of a small device for reads alone, all of it written:
 /// reads at random places find the same queues and types of pages.
@@ -103,9 +109,9 @@ impl Model {
             largest_gib = largest_gib.max(cell.number("visible_gib")?.unwrap_or(0.0));
         }
         let is_small = false;
-        let read = Arc::default();
+        let (read, known) = Default::default();
         let mut model =
-            Self { own, device, text, set, requests, seed, is_small, largest_gib, read };
+            Self { own, device, text, set, requests, seed, is_small, largest_gib, read, known };
         let keys = model.device(&cells[0])?.sections.device;
         model.is_small = keys.map.store == MapStore::Resident
             && is_default(&keys, "ftl", "scheme")
@@ -181,7 +187,19 @@ impl Model {
         Ok(u64::from(self.inputs(cell, keys)?.settings()?.exported_units) <= SMALL_UNITS)
     }
 
+    /// The figures of a run of a cell. Searches ask for many runs again, those of other folds too.
     fn run(&self, cell: &Cell, keys: &[Setting]) -> Result<Vec<f64>> {
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let run = (format!("{cell:?}"), keys.to_vec(), self.requests, self.seed, self.is_small);
+        if let Some(figures) = known().get(&run) {
+            return Ok(figures.clone());
+        }
+        let figures = self.figures_of_run(cell, keys)?;
+        known().insert(run, figures.clone());
+        Ok(figures)
+    }
+
+    fn figures_of_run(&self, cell: &Cell, keys: &[Setting]) -> Result<Vec<f64>> {
         let inputs = self.inputs(cell, keys)?;
         let settings = inputs.settings()?;
         inputs.need(&settings, false).check()?;
@@ -592,10 +610,37 @@ mod tests {
         check_small("nvme-tlc", &large, 100_000, &cell);
     }
 
-    /// The figures of a cell on a small device are within 5 % of those on the one that it is made
-    /// from.
-    fn check_small(device: &str, set: &[&str], requests: u64, cell: &Cell) {
-        let whole = Model {
+    /// Figures that are remembered are those of a run of the same cell, keys and requests.
+    #[test]
+    fn figures_that_are_known_are_those_of_their_run() {
+        let figure = |what| (Figure { class: Class::Read, what }, 1.0);
+        let cell = |depth: &str, measured: &[What]| Cell {
+            place: "a cell".to_string(),
+            drive: String::new(),
+            ran: vec![("queue_depth".to_string(), depth.to_string())],
+            measured: measured.iter().copied().map(figure).collect(),
+        };
+        let cells = [cell("4", &[What::Mean]), cell("32", &[What::Mean]), cell("4", &[What::P99])];
+        let read_us = |us: &str| vec![("nand.read_us".to_string(), us.to_string())];
+        let keys = [Vec::new(), read_us("50"), read_us("90")];
+        let whole = model("ufs-3.1", &[], 2_000);
+        let small = Model { is_small: true, ..whole.clone() };
+        let models = [whole.shorter(2), whole, small.shorter(2), small];
+        for _ in 0..2 {
+            for (model, keys) in
+                models.iter().flat_map(|model| keys.iter().map(move |k| (model, k)))
+            {
+                let known = model.figures(&cells, keys).unwrap();
+                let made = cells.iter().map(|cell| model.figures_of_run(cell, keys).unwrap());
+                assert_eq!(known, made.collect::<Vec<_>>());
+            }
+        }
+        let known = models[0].known.lock().unwrap();
+        assert_eq!(known.len(), models.len() * keys.len() * cells.len());
+    }
+
+    fn model(device: &str, set: &[&str], requests: u64) -> Model {
+        Model {
             own: OwnParts::default(),
             text: None,
             device: device.to_string(),
@@ -605,7 +650,14 @@ mod tests {
             is_small: false,
             largest_gib: 0.0,
             read: Arc::default(),
-        };
+            known: Arc::default(),
+        }
+    }
+
+    /// The figures of a cell on a small device are within 5 % of those on the one that it is made
+    /// from.
+    fn check_small(device: &str, set: &[&str], requests: u64, cell: &Cell) {
+        let whole = model(device, set, requests);
         let small = Model { is_small: true, ..whole.clone() };
         let [whole, small] = [whole, small].map(|model| model.run(cell, &[]).unwrap());
         for (whole, small) in whole.iter().zip(&small) {
