@@ -351,7 +351,8 @@ pub fn path_of(setting: &str) -> &str {
     setting.split('=').next().unwrap_or_default().trim()
 }
 
-/// Whether a setting, `section.key=value`, is one of a workload, of whatever kind that is.
+/// Whether a setting, `section.key=value`, or a section is one of a workload, of whatever kind that
+/// is.
 pub fn is_of_workload(setting: &str) -> bool {
     let section = setting.split(['.', '=']).next().unwrap_or_default().trim();
     section == "phase" || PARTS.contains(&section)
@@ -545,6 +546,9 @@ impl Experiment {
     }
 
     fn owner(&self, section: &str) -> Option<Owner> {
+        if !is_of_workload(section) {
+            return None;
+        }
         self.owners().into_iter().find(|(name, _)| name == section).map(|(_, owner)| owner)
     }
 

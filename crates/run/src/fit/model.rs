@@ -16,7 +16,7 @@ use flashyard_sim::observe::{Observer, RequestTimed, Shared};
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::report::Report;
 use rayon::prelude::*;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How a device is run to be compared with cells.
@@ -41,7 +41,7 @@ pub struct Model {
     /// Files that were read, by the workload of a cell.
     read: Arc<Mutex<BTreeMap<String, Arc<Base>>>>,
     /// Figures of runs that were made, of this model and of those that were made from it.
-    known: Arc<Mutex<HashMap<Run, Vec<f64>>>>,
+    known: Arc<Mutex<BTreeMap<Run, Vec<f64>>>>,
 }
 
 /// What the figures of a run depend on beside what models made from one another share: the cell,
@@ -51,6 +51,10 @@ type Run = (String, Vec<Setting>, u64, u64, bool);
 /// Blocks of a plane and pages of a block of a small device for reads alone, all of it written:
 /// reads at random places find the same queues and types of pages.
 const SMALL_READ: (u64, u64) = (40, 192);
+
+/// The same for reads in order, which do not meet by chance, before blocks are made as long as the
+/// run asks for.
+const IN_ORDER_PAGES: u64 = 48;
 
 /// Bytes of a small device that reads ahead, for requests at random places: one in 130,000 follows
 /// one of 32 runs by chance. On a whole drive hardly any does, on a device of 3 GB one in 23,000,
@@ -202,7 +206,10 @@ impl Model {
     fn figures_of_run(&self, cell: &Cell, keys: &[Setting]) -> Result<Vec<f64>> {
         let inputs = self.inputs(cell, keys)?;
         let settings = inputs.settings()?;
-        inputs.need(&settings, false).check()?;
+        // A device that is built at once fits any memory.
+        if u64::from(settings.exported_units) > SMALL_UNITS {
+            inputs.need(&settings, false).check()?;
+        }
         let rates = Shared::new(Rates::default());
         let warm_up = warm_up(cell, self.requests_of(cell)?)?;
         let observer = Behind { warm_up, rates: rates.clone() };
@@ -298,6 +305,8 @@ impl Model {
             let written = writes(cell).then_some(all);
             shrink(&mut inputs.sections.device, written);
             if cell.is_read_in_order() {
+                let pages = &mut inputs.sections.device.geometry.pages_per_block;
+                *pages = (*pages).min(IN_ORDER_PAGES);
                 hold(&mut inputs.sections.device, 2 * all);
             } else if inputs.sections.device.buffer.read_ahead_kib > 0 {
                 hold(&mut inputs.sections.device, AHEAD_BYTES);

@@ -18,6 +18,7 @@ use super::slopes::{Moves, Slopes, deviation, slopes};
 use anyhow::{Context, Result};
 use cmaes::{CMAESOptions, DVector};
 use nalgebra::DMatrix;
+use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A deviation below this, of the logarithm, counts little: the figures of percentiles are rounded
@@ -72,6 +73,10 @@ const ROUNDS: [Round; 3] = [
     Round { keep: 1, tries: true, share: 4, spread: 0.5, budget: 0.3 },
     Round { keep: 1, tries: false, share: 1, spread: 0.1, budget: 0.2 },
 ];
+
+/// Generations of the evolution at least: one or two only try points around the start, each of
+/// which costs as much as a step along the slopes.
+const GENERATIONS: usize = 3;
 
 /// A key tells if a step by this factor moves the figures by this much on average, from any start.
 const FACTOR: f64 = 1.6;
@@ -136,24 +141,22 @@ impl Search<'_> {
         let mut told: Vec<bool> = parameters.iter().enumerate().map(known).collect();
         for start in self.keys.starts.iter().step_by(APART) {
             let Ok(here) = figures(start) else { continue };
-            for (place, parameter) in parameters.iter().enumerate() {
+            let tells = |(place, parameter): (usize, &Parameter)| {
                 let logarithm = (start[place].max(1) as f64).ln();
                 let steps = [FACTOR.ln(), -FACTOR.ln()];
                 let mut values = steps.map(|step| parameter.stored(logarithm + step));
                 if parameter.off.is_some() {
                     values = [parameter.middle(), parameter.middle()];
                 }
-                for value in values.into_iter().filter(|value| *value != start[place]) {
-                    if told[place] {
-                        break;
-                    }
+                let moves = |value: &u64| {
                     let mut point = start.clone();
-                    point[place] = value;
+                    point[place] = *value;
                     // A device that cannot exist tells nothing.
-                    let Ok(there) = figures(&point) else { continue };
-                    told[place] = moved(self.cells, &here, &there) > MOVES;
-                }
-            }
+                    figures(&point).is_ok_and(|there| moved(self.cells, &here, &there) > MOVES)
+                };
+                told[place] || values.iter().filter(|value| **value != start[place]).any(moves)
+            };
+            told = parameters.par_iter().enumerate().map(tells).collect();
         }
         let place = |key: &str| parameters.iter().position(|parameter| parameter.key == key);
         for (companion, of) in COMPANIONS {
@@ -183,7 +186,7 @@ impl Search<'_> {
             step();
             (self.cost(point, share), point.clone())
         };
-        let mut candidates: Vec<_> = self.keys.starts.iter().map(cost).collect();
+        let mut candidates: Vec<_> = self.keys.starts.par_iter().map(cost).collect();
         for Round { keep, tries, share, spread, budget } in ROUNDS {
             candidates.sort_by(|a, b| a.0.total_cmp(&b.0));
             candidates.truncate(keep);
@@ -334,7 +337,9 @@ impl Search<'_> {
     ) -> Result<(f64, Point)> {
         let all = self.keys.parameters.iter().enumerate();
         let free: Vec<(usize, &Parameter)> = all.filter(|(_, one)| !one.is_discrete()).collect();
-        if evaluations == 0 || free.is_empty() {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+        let generation = 4 + (3.0 * (free.len() as f64).ln()) as usize;
+        if free.is_empty() || evaluations < GENERATIONS * generation {
             return Ok((self.cost(start, share), start.clone()));
         }
         let place = |(at, parameter): &(usize, &Parameter)| {
@@ -363,6 +368,7 @@ impl Search<'_> {
         };
         let mut search = CMAESOptions::new(first, spread)
             .seed(1)
+            .population_size(generation)
             .max_function_evals(evaluations)
             .build(cost)
             .ok()

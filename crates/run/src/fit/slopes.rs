@@ -6,6 +6,7 @@ use super::model::Model;
 use super::parameter::Point;
 use anyhow::Result;
 use nalgebra::{DMatrix, DVector};
+use rayon::prelude::*;
 
 /// How far a key is moved to find slopes.
 const STEP: f64 = 0.05;
@@ -87,23 +88,29 @@ pub fn slopes(
         (0..at.len()).filter(|&place| !keys.parameters[place].is_discrete()).collect();
     let here = model.figures(cells, &keys.settings(at))?;
     let left = left(cells, &here);
-    let mut slopes = DMatrix::<f64>::zeros(left.len(), free.len());
-    for (column, &place) in free.iter().enumerate() {
+    // The figures below and above of each key, and how far apart they are.
+    let around = |&place: &usize| {
         let (mut low, high) = (moved(keys, at, place, -STEP), moved(keys, at, place, STEP));
         if moves == Moves::One && high != *at {
             low.clone_from(at);
         }
         let width = (high[place].max(1) as f64 / low[place].max(1) as f64).ln();
         if width <= 0.0 {
-            continue;
+            return None;
         }
         let ends = [&low, &high].map(|end| {
             let is_here = end == at;
             if is_here { Ok(here.clone()) } else { model.figures(cells, &keys.settings(end)) }
         });
         // At the edge of what can exist there is no slope.
-        let [Ok(below), Ok(above)] = ends else { continue };
-        let ends = pairs(cells, &below).zip(pairs(cells, &above)).enumerate();
+        let [Ok(below), Ok(above)] = ends else { return None };
+        Some((below, above, width))
+    };
+    let around: Vec<_> = free.par_iter().map(around).collect();
+    let mut slopes = DMatrix::<f64>::zeros(left.len(), free.len());
+    for (column, around) in around.iter().enumerate() {
+        let Some((below, above, width)) = around else { continue };
+        let ends = pairs(cells, below).zip(pairs(cells, above)).enumerate();
         for (row, (below, above)) in ends.filter(|(_, (a, b))| a.is_usable() && b.is_usable()) {
             let change = deviation(below.modelled, above.modelled);
             slopes[(row, column)] = below.weight.sqrt() * change / width;

@@ -126,7 +126,8 @@ impl Histogram {
     pub fn tail_parts(&self, share: PerTenThousand) -> Parts {
         let mut tail = Parts::default();
         let from = self.percentile_bucket(share).unwrap_or(BUCKETS);
-        for sums in self.parts.as_chunks().0.iter().skip(from) {
+        let end = bucket_of(self.most) + 1;
+        for sums in self.parts.as_chunks().0.iter().take(end).skip(from) {
             tail.merge(&Parts(*sums));
         }
         tail
