@@ -18,6 +18,7 @@ use flashyard_sim::report::Report;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How a device is run to be compared with cells.
@@ -43,6 +44,8 @@ pub struct Model {
     read: Arc<Mutex<BTreeMap<String, Arc<Base>>>>,
     /// Figures of runs that were made, of this model and of those that were made from it.
     known: Arc<Mutex<BTreeMap<Run, Vec<f64>>>>,
+    /// Bytes of the largest device that was found to fit the memory.
+    checked_bytes: Arc<AtomicU64>,
 }
 
 /// A hash of what the figures of a run depend on, beside what models made from one another share:
@@ -115,9 +118,20 @@ impl Model {
             largest_gib = largest_gib.max(cell.number("visible_gib")?.unwrap_or(0.0));
         }
         let is_small = false;
-        let (read, known) = Default::default();
-        let mut model =
-            Self { own, device, text, set, requests, seed, is_small, largest_gib, read, known };
+        let (read, known, checked_bytes) = Default::default();
+        let mut model = Self {
+            own,
+            device,
+            text,
+            set,
+            requests,
+            seed,
+            is_small,
+            largest_gib,
+            read,
+            known,
+            checked_bytes,
+        };
         let keys = model.device(&cells[0])?.sections.device;
         model.is_small = keys.map.store == MapStore::Resident
             && is_default(&keys, "ftl", "scheme")
@@ -210,9 +224,11 @@ impl Model {
     fn figures_of_run(&self, cell: &Cell, keys: &[Setting]) -> Result<Vec<f64>> {
         let inputs = self.inputs(cell, keys)?;
         let settings = inputs.settings()?;
-        // A device that is built at once fits any memory.
-        if u64::from(settings.exported_units) > SMALL_UNITS {
-            inputs.need(&settings, false).check()?;
+        // A device no larger than one that fits needs no look at the memory.
+        let need = inputs.need(&settings, false);
+        if need.bytes() > self.checked_bytes.load(Ordering::Relaxed) {
+            need.check()?;
+            self.checked_bytes.fetch_max(need.bytes(), Ordering::Relaxed);
         }
         let rates = Shared::new(Rates::default());
         let warm_up = warm_up(cell, self.requests_of(cell)?)?;
@@ -686,6 +702,7 @@ mod tests {
             largest_gib: 0.0,
             read: Arc::default(),
             known: Arc::default(),
+            checked_bytes: Arc::default(),
         }
     }
 
