@@ -191,8 +191,8 @@ pub fn image(settings: &Settings, prepare: Option<&Plan>) -> Result<Image> {
 
 /// Refuses to save a device that cannot be saved.
 fn check_saving(device: &mut Drive, saves: bool) -> Result<()> {
-    let can = device.flash().is_none_or(|flash| flash.can_be_saved());
-    if !saves || can {
+    // Only a device that is to be saved is asked: a layer of log blocks gives all its bytes.
+    if !saves || device.flash().is_none_or(|flash| flash.can_be_saved()) {
         return Ok(());
     }
     Err(wrong(

@@ -26,12 +26,20 @@ pub(crate) use whole_file::WholeFile;
 /// does not forbid it. A reader that has gone away is no failure.
 pub(crate) fn print(text: &str) -> Result<()> {
     let text = &text::harmless(text);
-    let mut output = anstream::AutoStream::auto(std::io::stdout().lock());
     let newline = if text.ends_with('\n') { "" } else { "\n" };
-    let printed = output
-        .write_all(text.as_bytes())
-        .and_then(|()| output.write_all(newline.as_bytes()))
-        .and_then(|()| output.flush());
+    let write = |output: &mut dyn Write| {
+        output.write_all(text.as_bytes())?;
+        output.write_all(newline.as_bytes())?;
+        output.flush()
+    };
+    let mut output = std::io::stdout().lock();
+    // The search for colours that a file must not have takes a while in megabytes of JSON.
+    let has_colours = text.contains('\u{1b}');
+    let printed = if has_colours {
+        write(&mut anstream::AutoStream::auto(output))
+    } else {
+        write(&mut output)
+    };
     match printed {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(error).context("the results cannot be printed")

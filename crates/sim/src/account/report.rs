@@ -495,6 +495,13 @@ pub struct Endurance {
     pub life_s: Option<f64>,
 }
 
+/// Adds so many blocks that were erased so often.
+fn add(blocks_by_erases: &mut BTreeMap<u32, u64>, (count, blocks): (u32, u64)) {
+    if blocks > 0 {
+        *blocks_by_erases.entry(count).or_default() += blocks;
+    }
+}
+
 impl Wear {
     /// The figures of a device with such blocks.
     pub(crate) fn of_device(blocks: &Blocks, settings: &Settings) -> Self {
@@ -510,12 +517,19 @@ impl Wear {
     pub fn of(erases: impl Iterator<Item = u32>) -> Self {
         let (mut least, mut most, mut sum, mut blocks) = (u32::MAX, 0, 0u64, 0u64);
         let mut blocks_by_erases = BTreeMap::new();
+        // Most blocks were erased as often as the one before.
+        let mut alike = (0, 0);
         for count in erases {
-            *blocks_by_erases.entry(count).or_default() += 1;
+            if count != alike.0 {
+                add(&mut blocks_by_erases, alike);
+                alike = (count, 0);
+            }
+            alike.1 += 1;
             (least, most) = (least.min(count), most.max(count));
             sum += u64::from(count);
             blocks += 1;
         }
+        add(&mut blocks_by_erases, alike);
         Self {
             erases_min: if blocks > 0 { least } else { 0 },
             erases_mean: sum as f64 / blocks.max(1) as f64,

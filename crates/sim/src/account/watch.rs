@@ -179,9 +179,9 @@ impl Account {
         watch.observers.push(observer);
     }
 
-    /// What a loss of power would leave, where the device can be cut.
-    pub(crate) fn durable(&mut self) -> Option<&mut Durable> {
-        self.watch.as_mut()?.durable.as_deref_mut()
+    /// What a loss of power leaves, where the device can be cut.
+    pub(crate) fn take_durable(&mut self) -> Option<Durable> {
+        self.watch.as_mut()?.durable.take().map(|durable| *durable)
     }
 
     /// Changes of units whose contents a loss of power can leave.
@@ -192,7 +192,7 @@ impl Account {
 
     /// A trim outlives a loss of power from now on.
     pub(crate) fn trim_kept(&mut self, lpn: Lpn, number: u64) {
-        if let Some(durable) = self.durable() {
+        if let Some(durable) = self.watch.as_mut().and_then(|watch| watch.durable.as_mut()) {
             durable.trim_kept(lpn.get(), number);
         }
     }

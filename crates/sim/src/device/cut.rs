@@ -26,7 +26,7 @@ impl Device {
     pub(crate) fn cut(mut self, phase: (bool, [&Usage; 2]), seed: u64) -> (Self, Cut) {
         let of = self.host.phase();
         self.ledger().count_under_way(of);
-        let durable = self.account.durable().expect("the device can be cut").clone();
+        let durable = self.account.take_durable().expect("the device can be cut");
         let stopped = Stopped {
             settings: &self.settings,
             now: self.now,

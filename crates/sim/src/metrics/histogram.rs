@@ -6,10 +6,14 @@
 //! maximum.
 
 use super::parts::{PARTS, Parts};
+use crate::saved::{Reader, RestoreError, Saved, Writer};
 
 const SUB_BITS: u32 = 7;
 const SUB: u64 = 1 << SUB_BITS;
 const BUCKETS: usize = (64 - SUB_BITS as usize + 1) << SUB_BITS;
+
+/// Buckets that are made together: those of four powers of two.
+const STEP: usize = 4 * SUB as usize;
 
 /// A percentile, in parts of 10,000.
 pub type PerTenThousand = u64;
@@ -17,27 +21,52 @@ pub type PerTenThousand = u64;
 /// Latencies of one class of requests.
 #[derive(Clone, Debug)]
 pub struct Histogram {
+    /// Of all buckets up to those of the greatest value so far, and a few more.
     counts: Vec<u64>,
-    /// Sums of the latency parts, those of a bucket side by side; empty where they are not asked
-    /// for. Zeros that nobody has written take no memory.
+    /// Sums of the latency parts of so many buckets, those of a bucket side by side; empty where
+    /// they are not asked for.
     parts: Vec<u64>,
+    with_parts: bool,
     count: u64,
     sum: u128,
     least: u64,
     most: u64,
 }
 
-crate::saved::saved!(Histogram { counts, parts, count, sum, least, most });
+/// A saved histogram has all its buckets.
+impl Saved for Histogram {
+    fn save(&self, to: &mut Writer<'_>) {
+        let mut all = self.clone();
+        all.reach(BUCKETS - 1);
+        all.counts.save(to);
+        all.parts.save(to);
+        self.count.save(to);
+        self.sum.save(to);
+        self.least.save(to);
+        self.most.save(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        self.reach(BUCKETS - 1);
+        self.counts.load(from)?;
+        self.parts.load(from)?;
+        self.count.load(from)?;
+        self.sum.load(from)?;
+        self.least.load(from)?;
+        self.most.load(from)
+    }
+}
 
 impl Histogram {
-    /// Bytes that one takes with parts.
+    /// Bytes that one takes with parts, at most.
     pub(crate) const BYTES: u64 = BUCKETS as u64 * 8 * (1 + PARTS as u64);
 
     /// An empty histogram; `with_parts` keeps the parts of each bucket.
-    pub fn new(with_parts: bool) -> Self {
+    pub const fn new(with_parts: bool) -> Self {
         Self {
-            counts: vec![0; BUCKETS],
-            parts: vec![0; if with_parts { BUCKETS * PARTS } else { 0 }],
+            counts: Vec::new(),
+            parts: Vec::new(),
+            with_parts,
             count: 0,
             sum: 0,
             least: u64::MAX,
@@ -50,6 +79,9 @@ impl Histogram {
     #[inline(always)]
     pub fn record(&mut self, ns: u64, parts: &Parts) {
         let bucket = bucket_of(ns);
+        if bucket >= self.counts.len() {
+            self.reach(bucket);
+        }
         self.counts[bucket] += 1;
         let sums = self.parts.get_mut(bucket * PARTS..);
         if let Some(sums) = sums.and_then(|sums| sums.first_chunk_mut::<PARTS>()) {
@@ -63,10 +95,21 @@ impl Histogram {
         self.most = self.most.max(ns);
     }
 
+    /// Makes the buckets up to this one, and a few more.
+    #[cold]
+    fn reach(&mut self, bucket: usize) {
+        let buckets = (bucket + 1).next_multiple_of(STEP).clamp(self.counts.len(), BUCKETS);
+        self.counts.resize(buckets, 0);
+        if self.with_parts {
+            self.parts.resize(buckets * PARTS, 0);
+        }
+    }
+
     /// All values of several histograms, without their parts.
     pub fn merged(histograms: &[Self]) -> Self {
         let mut all = Self::new(false);
-        for histogram in histograms {
+        for histogram in histograms.iter().filter(|histogram| histogram.count > 0) {
+            all.reach(bucket_of(histogram.most));
             for (sum, count) in all.counts.iter_mut().zip(&histogram.counts) {
                 *sum += count;
             }

@@ -56,6 +56,11 @@ impl Losses<'_> {
             .flat_map(|asked| asked.changes.iter().copied())
             .filter(|key| self.durable.is_unanswered(key))
             .collect();
+        // Of most units every change is on flash.
+        let mut changed = vec![false; saved.len()];
+        for (lpn, _) in self.durable.changes.keys() {
+            changed[*lpn as usize] = true;
+        }
         let one = |lpn: u32| {
             let at = lpn as usize;
             let kept = self.image.version[at].max(saved[at]);
@@ -63,7 +68,8 @@ impl Losses<'_> {
             let has = self.has(lpn, kept);
             let gone = Some(on_flash[at]).filter(|version| *version > has).filter(answered);
             let damaged = self.damaged(lpn);
-            let known = damaged.or_else(|| self.of_memory(lpn, kept, (saved[at] > 0, gone)));
+            let of_memory = || self.of_memory(lpn, kept, (saved[at] > 0, gone));
+            let known = damaged.or_else(|| changed[at].then(of_memory).flatten());
             known.or_else(|| self.of_flash(lpn, kept, gone?))
         };
         (0..units).filter_map(one).collect()

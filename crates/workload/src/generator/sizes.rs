@@ -13,6 +13,8 @@
 //! by Fisher and Yates).
 
 use crate::random::SplitMix64;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 /// Pages (4 KiB) of the largest request that can be asked for: 16 MiB.
 pub(super) const PAGES_MAX: u32 = 4_096;
@@ -118,8 +120,17 @@ impl Sizes {
     }
 }
 
+/// Exponents that were found: the runs of a sweep ask for the same ones. The greatest sizes and the
+/// bits of the means are the keys.
+static FOUND: Mutex<BTreeMap<(u32, u64), f64>> = Mutex::new(BTreeMap::new());
+
 /// The exponent for which the sizes from 2 to `max` have this mean.
 fn exponent(max: u32, mean: f64) -> f64 {
+    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    *found.entry((max, mean.to_bits())).or_insert_with(|| bisect(max, mean))
+}
+
+fn bisect(max: u32, mean: f64) -> f64 {
     let (mut low, mut high) = (EXPONENT_MIN, EXPONENT_MAX);
     for _ in 0..BISECTIONS {
         let middle = f64::midpoint(low, high);
