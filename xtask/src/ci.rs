@@ -54,7 +54,6 @@ pub(crate) fn run(root: &Path) -> Result<String> {
             step("schema", || crate::schema::run_where_possible(root))
         },
     )?;
-    // The tests of Python are one thread.
     beside(
         || step("python", || crate::python::run_where_possible(root)),
         || step("browser", || crate::browser::run_where_possible(root)),
@@ -126,7 +125,7 @@ impl Ci<'_> {
 
 /// Runs a step in this thread and another beside it; the first failure is that of the first step.
 /// It is also printed at once, since the other step may go on for minutes.
-fn beside(
+pub(crate) fn beside(
     first: impl FnOnce() -> Result<()>,
     second: impl FnOnce() -> Result<()> + Send,
 ) -> Result<()> {

@@ -3,7 +3,7 @@
 //!
 //! The package is built with the profile of the other tests, so that it shares their code.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use flashyard_measure::tools;
 use std::path::{Path, PathBuf};
 use xshell::{Shell, cmd};
@@ -15,6 +15,10 @@ const FITS: &str = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3,
 const NEEDS: &str = "import sys, tomllib; \
                      project = tomllib.load(open(sys.argv[1], 'rb'))['project']; \
                      print('\\n'.join(project['optional-dependencies']['test']))";
+
+/// Half of the tests by their time: those of what is written about the package and of programs
+/// beside it. A second process runs them. Within one, Ctrl-C would not reach a test that has it.
+const APART: [&str; 4] = ["test_dask.py", "test_docs.py", "test_notebooks.py", "test_types.py"];
 
 /// Installs the package and runs its tests.
 pub(crate) fn run(root: &Path) -> Result<String> {
@@ -28,14 +32,25 @@ pub(crate) fn run(root: &Path) -> Result<String> {
     let _profile = sh.push_env("MATURIN_PEP517_ARGS", "--profile dev --locked");
     let install = cmd!(sh, "{python} -m pip install --quiet ./python[test]");
     install.quiet().run().context("the package cannot be installed")?;
-    // From elsewhere, so that the installed package is tested and not its sources.
-    let tests = root.join("python/tests");
-    let elsewhere = sh.push_dir(&target);
-    let config = root.join("python/pyproject.toml");
-    let tested = cmd!(sh, "{python} -m pytest -c {config} -p no:cacheprovider {tests}");
-    tested.quiet().run().context("the tests of the Python package")?;
-    drop(elsewhere);
+    let tests = sh.read_dir(root.join("python/tests"))?;
+    let tests = tests.into_iter().filter(|file| file.extension().is_some_and(|end| end == "py"));
+    let is_apart = |file: &PathBuf| APART.iter().any(|name| file.ends_with(name));
+    let (apart, others): (Vec<_>, Vec<_>) = tests.partition(is_apart);
+    crate::ci::beside(|| test(root, &python, &others), || test(root, &python, &apart))?;
     Ok("python: the package is installed and its tests pass".to_owned())
+}
+
+/// Runs files of tests in a process of their own; what it prints comes at its end.
+fn test(root: &Path, python: &Path, files: &[PathBuf]) -> Result<()> {
+    let sh = tools::shell(root)?;
+    // From elsewhere, so that the installed package is tested and not its sources.
+    sh.change_dir(tools::target(root));
+    let config = root.join("python/pyproject.toml");
+    let command = cmd!(sh, "{python} -m pytest -c {config} -p no:cacheprovider {files...}");
+    let output = command.quiet().ignore_status().output()?;
+    crate::log(String::from_utf8_lossy(&output.stdout).trim_end());
+    ensure!(output.status.success(), "the tests of the Python package");
+    Ok(())
 }
 
 /// The same where there is a Python and the packages that the tests need can be had; skipped with a

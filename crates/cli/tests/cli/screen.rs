@@ -85,7 +85,7 @@ fn a_closed_loop_beside_an_open_stream_is_not_overloaded() {
 #[test]
 fn a_state_that_is_recommended_can_be_made() {
     let folder = Folder::new();
-    let few = ["--set", "pattern.requests=2000"];
+    let few = ["--set", "pattern.requests=2000", "--capacity", "1GB"];
     for (more, state) in [(&[][..], "aged"), (&["--set", "map.store=resident"], "steady")] {
         let run = |set: &[&str]| {
             folder.run(&[&["run", "drs", "random-write"][..], &few, more, set].concat())

@@ -213,9 +213,10 @@ impl Account {
         self.leave_watch();
         self.own_work = 0;
         self.restored = true;
-        let watch = self.watch.get_or_insert_default();
+        let mut watch = self.watch.take().unwrap_or_default();
         watch.pending.bus.clear();
         watch.durable = Some(Box::new(durable));
+        self.watch = Some(Box::new(watch.following()));
     }
 
     /// Tells those who want the times of answers that a request is answered.
