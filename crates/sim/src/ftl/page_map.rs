@@ -26,12 +26,19 @@ pub enum Owner {
     Map(MapPage),
 }
 
+/// Logical units with one bit: their entries are two pages of memory.
+const GROUP: usize = 2_048;
+
 /// Both directions of the map and the blocks beneath.
 #[derive(Clone, Debug)]
 pub struct PageMap {
     geometry: Geometry,
     /// PPN + 1 by LPN; 0 for a page that was never written or was trimmed.
     l2p: Vec<u32>,
+    /// A bit a group of [`GROUP`] logical units: whether any of them may have been mapped. The
+    /// entries of other groups need no look, which would fetch a page of memory for most reads of a
+    /// fresh device.
+    touched: Vec<u64>,
     /// PPN + 1 by map page (the GTD).
     gtd: Vec<u32>,
     /// LPN or map page by PPN; stale where the unit is invalid.
@@ -48,7 +55,7 @@ pub struct PageMap {
 
 crate::saved::saved!(PageMap {
     l2p, gtd, p2l, valid, sectors, blocks,
-} skip { geometry, unit_sectors });
+} skip { geometry, unit_sectors, touched });
 
 impl Care {
     /// What the settings say.
@@ -77,6 +84,7 @@ impl PageMap {
         Self {
             geometry,
             l2p: vec![0; settings.exported_units as usize],
+            touched: vec![0; (settings.exported_units as usize).div_ceil(64 * GROUP)],
             gtd: vec![0; settings.map_pages as usize],
             p2l: vec![0; units],
             valid: vec![0; units.div_ceil(64)],
@@ -92,12 +100,37 @@ impl PageMap {
     }
 
     /// Where a logical page is.
+    #[inline]
     pub fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
-        self.l2p[lpn.index()].checked_sub(1).map(Ppn::new)
+        let entry = if self.is_untouched(lpn.index()) { 0 } else { self.l2p[lpn.index()] };
+        entry.checked_sub(1).map(Ppn::new)
+    }
+
+    /// Whether no logical unit of the group of this one was ever mapped.
+    #[inline]
+    fn is_untouched(&self, lpn: usize) -> bool {
+        let group = lpn / GROUP;
+        self.touched[group / 64] & (1 << (group % 64)) == 0
+    }
+
+    /// A logical unit of a group is mapped.
+    #[inline]
+    fn touch(&mut self, lpn: usize) {
+        let group = lpn / GROUP;
+        self.touched[group / 64] |= 1 << (group % 64);
+    }
+
+    /// Any logical unit may be mapped from now on.
+    pub(super) fn touch_all(&mut self) {
+        self.touched.fill(u64::MAX);
     }
 
     /// Whether none of these logical units is on flash.
     pub fn are_unmapped(&self, units: std::ops::Range<usize>) -> bool {
+        let groups = units.start / GROUP..units.end.div_ceil(GROUP);
+        if groups.into_iter().all(|group| self.is_untouched(group * GROUP)) {
+            return true;
+        }
         let Some((first, rest)) = self.l2p[units.clone()].split_first() else { return true };
         *first == 0 && *rest == self.l2p[units.start..units.end - 1]
     }
@@ -107,7 +140,9 @@ impl PageMap {
     #[inline]
     pub fn prefetch(&self, lpn: u64) {
         let index = usize::try_from(lpn).unwrap_or(usize::MAX);
-        if let Some(entry) = self.l2p.get(index) {
+        if let Some(entry) = self.l2p.get(index)
+            && !self.is_untouched(index)
+        {
             prefetch(entry);
         }
     }
@@ -149,7 +184,10 @@ impl PageMap {
     /// A program has completed whose unit is now the newest contents of `owner`.
     pub fn commit(&mut self, owner: Owner, ppn: Ppn) {
         let (place, name) = match owner {
-            Owner::Data(lpn) => (&mut self.l2p[lpn.index()], lpn.get()),
+            Owner::Data(lpn) => {
+                self.touch(lpn.index());
+                (&mut self.l2p[lpn.index()], lpn.get())
+            }
             Owner::Map(page) => (&mut self.gtd[page.index()], page.get()),
         };
         let old = std::mem::replace(place, ppn.get() + 1);

@@ -23,6 +23,7 @@ impl Base {
     pub(crate) fn load_map(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
         self.free_at_start.load(from)?;
         self.map.load(from)?;
+        self.map.touch_all();
         self.map.blocks.restored();
         if let Some(cache) = &mut self.cache {
             cache.load(from)?;

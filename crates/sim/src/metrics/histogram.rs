@@ -12,7 +12,9 @@ const SUB_BITS: u32 = 7;
 const SUB: u64 = 1 << SUB_BITS;
 const BUCKETS: usize = (64 - SUB_BITS as usize + 1) << SUB_BITS;
 
-/// Buckets that are made together: those of four powers of two.
+/// Buckets that are made first, for values below 1.07 s, and those that are made together behind
+/// them, of four powers of two: few runs make any later than with their first request.
+const FIRST: usize = 6 * STEP;
 const STEP: usize = 4 * SUB as usize;
 
 /// A percentile, in parts of 10,000.
@@ -58,8 +60,8 @@ impl Saved for Histogram {
 }
 
 impl Histogram {
-    /// Bytes that one takes with parts, at most.
-    pub(crate) const BYTES: u64 = BUCKETS as u64 * 8 * (1 + PARTS as u64);
+    /// Bytes that one takes with parts as long as all values are below 1.07 s.
+    pub(crate) const BYTES: u64 = FIRST as u64 * 8 * (1 + PARTS as u64);
 
     /// An empty histogram; `with_parts` keeps the parts of each bucket.
     pub const fn new(with_parts: bool) -> Self {
@@ -98,7 +100,8 @@ impl Histogram {
     /// Makes the buckets up to this one, and a few more.
     #[cold]
     fn reach(&mut self, bucket: usize) {
-        let buckets = (bucket + 1).next_multiple_of(STEP).clamp(self.counts.len(), BUCKETS);
+        let least = self.counts.len().max(FIRST);
+        let buckets = (bucket + 1).next_multiple_of(STEP).clamp(least, BUCKETS);
         self.counts.resize(buckets, 0);
         if self.with_parts {
             self.parts.resize(buckets * PARTS, 0);
@@ -108,8 +111,10 @@ impl Histogram {
     /// All values of several histograms, without their parts.
     pub fn merged(histograms: &[Self]) -> Self {
         let mut all = Self::new(false);
-        for histogram in histograms.iter().filter(|histogram| histogram.count > 0) {
-            all.reach(bucket_of(histogram.most));
+        if let Some(most) = histograms.iter().map(|histogram| histogram.most).max() {
+            all.reach(bucket_of(most));
+        }
+        for histogram in histograms {
             for (sum, count) in all.counts.iter_mut().zip(&histogram.counts) {
                 *sum += count;
             }

@@ -81,6 +81,7 @@ impl<'a> ByPlane<'a> {
     /// other.
     pub(crate) fn new(map: &'a mut PageMap, written: u32) -> Self {
         let layout = Layout::new(&map.geometry, written);
+        map.touch_all();
         let moved = Self { map, layout };
         if moved.is_moved() {
             let mut entries = std::mem::take(&mut moved.map.l2p);

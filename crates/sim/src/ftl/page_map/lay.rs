@@ -17,6 +17,7 @@ impl PageMap {
     /// already.
     #[inline]
     pub(crate) fn lay(&mut self, lpn: Lpn, ppn: Ppn) {
+        self.touch(lpn.index());
         self.l2p[lpn.index()] = ppn.get() + 1;
         self.p2l[ppn.index()] = lpn.get();
         self.valid[ppn.index() / 64] |= 1 << (ppn.index() % 64);
@@ -39,6 +40,7 @@ impl PageMap {
         written: u32,
         mut tell: impl FnMut(u32),
     ) {
+        self.touch_all();
         let run = self.geometry.stripe_units();
         let planes: Vec<PlaneId> = (0..self.geometry.all_planes())
             .map(|stripe| self.geometry.plane_of_stripe(stripe))
