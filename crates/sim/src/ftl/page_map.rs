@@ -26,19 +26,18 @@ pub enum Owner {
     Map(MapPage),
 }
 
-/// Logical units with one bit: their entries are two pages of memory.
-const GROUP: usize = 2_048;
-
 /// Both directions of the map and the blocks beneath.
 #[derive(Clone, Debug)]
 pub struct PageMap {
     geometry: Geometry,
     /// PPN + 1 by LPN; 0 for a page that was never written or was trimmed.
     l2p: Vec<u32>,
-    /// A bit a group of [`GROUP`] logical units: whether any of them may have been mapped. The
-    /// entries of other groups need no look, which would fetch a page of memory for most reads of a
-    /// fresh device.
-    touched: Vec<u64>,
+    /// A bit for each 64th of the logical units: whether any of them may have been mapped. The
+    /// entries of others need no look, which would fetch a page of memory for most reads of a fresh
+    /// device.
+    touched: u64,
+    /// Bits of a unit's number within its 64th.
+    group_bits: u32,
     /// PPN + 1 by map page (the GTD).
     gtd: Vec<u32>,
     /// LPN or map page by PPN; stale where the unit is invalid.
@@ -55,7 +54,7 @@ pub struct PageMap {
 
 crate::saved::saved!(PageMap {
     l2p, gtd, p2l, valid, sectors, blocks,
-} skip { geometry, unit_sectors, touched });
+} skip { geometry, unit_sectors, touched, group_bits });
 
 impl Care {
     /// What the settings say.
@@ -84,7 +83,8 @@ impl PageMap {
         Self {
             geometry,
             l2p: vec![0; settings.exported_units as usize],
-            touched: vec![0; (settings.exported_units as usize).div_ceil(64 * GROUP)],
+            touched: 0,
+            group_bits: settings.exported_units.div_ceil(64).next_power_of_two().ilog2(),
             gtd: vec![0; settings.map_pages as usize],
             p2l: vec![0; units],
             valid: vec![0; units.div_ceil(64)],
@@ -100,35 +100,35 @@ impl PageMap {
     }
 
     /// Where a logical page is.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "twice a read; a call costs as much")]
+    #[inline(always)]
     pub fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
         let entry = if self.is_untouched(lpn.index()) { 0 } else { self.l2p[lpn.index()] };
         entry.checked_sub(1).map(Ppn::new)
     }
 
-    /// Whether no logical unit of the group of this one was ever mapped.
+    /// Whether no logical unit near this one was ever mapped.
     #[inline]
     fn is_untouched(&self, lpn: usize) -> bool {
-        let group = lpn / GROUP;
-        self.touched[group / 64] & (1 << (group % 64)) == 0
+        self.touched & (1 << (lpn >> self.group_bits)) == 0
     }
 
-    /// A logical unit of a group is mapped.
+    /// A logical unit is mapped.
     #[inline]
     fn touch(&mut self, lpn: usize) {
-        let group = lpn / GROUP;
-        self.touched[group / 64] |= 1 << (group % 64);
+        self.touched |= 1 << (lpn >> self.group_bits);
     }
 
     /// Any logical unit may be mapped from now on.
     pub(super) fn touch_all(&mut self) {
-        self.touched.fill(u64::MAX);
+        self.touched = u64::MAX;
     }
 
     /// Whether none of these logical units is on flash.
     pub fn are_unmapped(&self, units: std::ops::Range<usize>) -> bool {
-        let groups = units.start / GROUP..units.end.div_ceil(GROUP);
-        if groups.into_iter().all(|group| self.is_untouched(group * GROUP)) {
+        let mut groups =
+            units.start >> self.group_bits..=units.end.saturating_sub(1) >> self.group_bits;
+        if groups.all(|group| self.touched & (1 << group) == 0) {
             return true;
         }
         let Some((first, rest)) = self.l2p[units.clone()].split_first() else { return true };
@@ -140,9 +140,7 @@ impl PageMap {
     #[inline]
     pub fn prefetch(&self, lpn: u64) {
         let index = usize::try_from(lpn).unwrap_or(usize::MAX);
-        if let Some(entry) = self.l2p.get(index)
-            && !self.is_untouched(index)
-        {
+        if let Some(entry) = self.l2p.get(index) {
             prefetch(entry);
         }
     }

@@ -81,10 +81,12 @@ impl Histogram {
     #[inline(always)]
     pub fn record(&mut self, ns: u64, parts: &Parts) {
         let bucket = bucket_of(ns);
-        if bucket >= self.counts.len() {
+        if let Some(count) = self.counts.get_mut(bucket) {
+            *count += 1;
+        } else {
             self.reach(bucket);
+            self.counts[bucket] = 1;
         }
-        self.counts[bucket] += 1;
         let sums = self.parts.get_mut(bucket * PARTS..);
         if let Some(sums) = sums.and_then(|sums| sums.first_chunk_mut::<PARTS>()) {
             for (sum, part) in sums.iter_mut().zip(&parts.0) {
