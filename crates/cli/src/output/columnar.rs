@@ -3,7 +3,11 @@
 use super::WholeFile;
 use super::parquet::{Cell, Field, Kind, Note, Table};
 use anyhow::{Context, Result};
+use rayon::prelude::*;
 use std::path::Path;
+
+/// Rows whose texts are made side by side.
+const ROWS: usize = 256;
 
 /// The cells of a column.
 pub(crate) enum Cells<'a> {
@@ -11,7 +15,7 @@ pub(crate) enum Cells<'a> {
     Count(Vec<Option<u64>>),
     Number(Vec<Option<f64>>),
     /// So many texts that would take much memory together: each is made when its row is written.
-    Made(usize, Box<dyn Fn(usize) -> Result<String> + 'a>),
+    Made(usize, Box<dyn Fn(usize) -> Result<String> + Sync + 'a>),
 }
 
 /// A column.
@@ -80,14 +84,31 @@ pub(crate) fn parquet(path: &Path, columns: &[Column<'_>], notes: &[Note]) -> Re
     let say = || format!("{}: cannot be written", path.display());
     let fields: Vec<Field> = columns.iter().map(|column| column.field.clone()).collect();
     let mut table = Table::new(path, &fields)?;
-    for row in 0..columns.first().map_or(0, |column| column.cells.len()) {
-        let made = columns.iter().map(|column| column.cells.made(row));
-        let made = made.collect::<Result<Vec<_>>>()?;
-        let cells =
-            columns.iter().zip(&made).map(|(column, made)| column.cells.cell(row, made.as_deref()));
-        table.push(cells).with_context(say)?;
-    }
+    let made = |row| {
+        let texts = columns.iter().map(|column| column.cells.made(row));
+        Ok((row, texts.collect::<Result<Vec<_>>>()?))
+    };
+    in_order(columns, made, |(row, made)| {
+        let cells = columns.iter().zip(&made);
+        let cells = cells.map(|(column, made)| column.cells.cell(row, made.as_deref()));
+        table.push(cells).with_context(say)
+    })?;
     table.finish(notes).with_context(say)
+}
+
+/// Makes something of each row, several rows side by side, and takes it in the order of rows.
+fn in_order<T: Send>(
+    columns: &[Column<'_>],
+    make: impl Fn(usize) -> Result<T> + Sync,
+    mut take: impl FnMut(T) -> Result<()>,
+) -> Result<()> {
+    let rows = columns.first().map_or(0, |column| column.cells.len());
+    for first in (0..rows).step_by(ROWS) {
+        let some = (first..rows.min(first + ROWS)).into_par_iter();
+        let made: Vec<T> = some.map(&make).collect::<Result<_>>()?;
+        made.into_iter().try_for_each(&mut take)?;
+    }
+    Ok(())
 }
 
 /// Writes a CSV file with a header, gaps as empty cells; it has yet to get its name.
@@ -95,10 +116,8 @@ pub(crate) fn csv(path: &Path, columns: &[Column<'_>]) -> Result<WholeFile> {
     let say = || format!("{}: cannot be written", path.display());
     let mut writer = csv::Writer::from_writer(WholeFile::create(path)?);
     writer.write_record(columns.iter().map(|column| &*column.field.name)).with_context(say)?;
-    for row in 0..columns.first().map_or(0, |column| column.cells.len()) {
-        let cells = columns.iter().map(|column| column.cells.get(row));
-        writer.write_record(cells.collect::<Result<Vec<_>>>()?).with_context(say)?;
-    }
+    let cells = |row| columns.iter().map(|column| column.cells.get(row)).collect();
+    in_order(columns, cells, |cells: Vec<String>| writer.write_record(cells).with_context(say))?;
     writer.into_inner().map_err(csv::IntoInnerError::into_error).with_context(say)
 }
 

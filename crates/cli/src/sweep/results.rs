@@ -15,6 +15,7 @@ use flashyard_run::sweep::file::Sweep;
 use flashyard_run::sweep::journal::Found;
 use flashyard_run::sweep::plan::{Planned, Planner};
 use flashyard_run::verdict;
+use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -117,15 +118,18 @@ impl<'a> Table<'a> {
         table.add("point", "", "number of the point, in the order of the file", count(&number));
         let named = points::keys(rows.iter().map(|row| &row.planned.point[..]));
         let keys = planner.varied(&named);
+        let of_row = |row: &Row<'_>| {
+            let inputs = planner.inputs(&row.planned.point)?;
+            let names = [inputs.device_name.clone(), inputs.workload_name().to_string()];
+            Ok((names, keys.iter().map(|key| key.value(&inputs)).collect::<Vec<_>>()))
+        };
+        let made: Vec<_> = rows.par_iter().map(of_row).collect::<Result<_>>()?;
         let mut names = [Vec::new(), Vec::new()];
         let mut values: Vec<Vec<Option<String>>> = keys.iter().map(|_| Vec::new()).collect();
-        for row in rows {
-            let inputs = planner.inputs(&row.planned.point)?;
-            names[0].push(Some(inputs.device_name.clone()));
-            names[1].push(Some(inputs.workload_name().to_string()));
-            for (key, values) in keys.iter().zip(&mut values) {
-                values.push(key.value(&inputs));
-            }
+        for ([device, workload], row) in made {
+            names[0].push(Some(device));
+            names[1].push(Some(workload));
+            values.iter_mut().zip(row).for_each(|(values, value)| values.push(value));
         }
         let [device, workload] = names.map(Cells::Text);
         table.add("device", "", "preset or file of the device", device);

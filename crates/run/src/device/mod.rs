@@ -39,6 +39,9 @@ const HELD: &str = "held";
 /// Gives keys that a family of firmware sets their values, so that what is printed is what runs.
 pub fn resolve_family(keys: &mut DeviceKeys, description: &mut Description) {
     let with_family = keys.clone().with_family();
+    if with_family == *keys {
+        return;
+    }
     let before = std::mem::replace(keys, with_family);
     for (section, listed, _) in before.sections() {
         for key in listed {

@@ -11,6 +11,7 @@ mod table;
 use flashyard_run::contract;
 use flashyard_run::plan::Plan;
 pub(crate) use flashyard_run::table::{Cell, Field, Kind, Note};
+use serde_json::Value;
 use std::path::Path;
 pub(crate) use table::Table;
 
@@ -32,5 +33,8 @@ pub(crate) fn notes(inputs: &Plan, provenance: &contract::Provenance) -> Vec<Not
 pub(crate) fn all_settings(inputs: &Plan) -> String {
     let keys = &inputs.sections.device;
     let device = contract::settings(keys, |section| keys.has_section(section));
-    serde_json::json!({ "device": device, "workload": contract::plan(inputs) }).to_string()
+    // The macro of JSON objects would copy both.
+    let both = [("device", device), ("workload", contract::plan(inputs))];
+    Value::Object(both.map(|(name, value)| (name.to_string(), value)).into_iter().collect())
+        .to_string()
 }
