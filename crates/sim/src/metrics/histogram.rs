@@ -15,7 +15,7 @@ const BUCKETS: usize = (64 - SUB_BITS as usize + 1) << SUB_BITS;
 /// Buckets that are made first, for values below 1.07 s, and those that are made together behind
 /// them, of four powers of two: few runs make any later than with their first request.
 const FIRST: usize = 6 * STEP;
-const STEP: usize = 4 * SUB as usize;
+const STEP: usize = 4 << SUB_BITS;
 
 /// A percentile, in parts of 10,000.
 pub type PerTenThousand = u64;
@@ -245,6 +245,27 @@ mod tests {
         assert_eq!(histogram.tail_parts(9_900).get(Part::Array), 198 + 199 + 200);
         assert_eq!(Histogram::new(false).percentile(5_000), None);
         assert!(Histogram::new(false).buckets().is_empty());
+    }
+
+    /// Buckets that are made when a value needs them hold what those made at once hold.
+    #[test]
+    fn buckets_that_come_later_change_nothing() {
+        let (mut grown, mut whole) = (Histogram::new(true), Histogram::new(true));
+        whole.reach(BUCKETS - 1);
+        for value in (0..62).flat_map(|bits| [1 << bits, (1 << bits) + bits]) {
+            let mut parts = Parts::default();
+            parts.add(Part::Link, value);
+            grown.record(value, &parts);
+            whole.record(value, &parts);
+            assert_eq!(grown.buckets(), whole.buckets());
+            for share in [1, 5_000, 9_999] {
+                assert_eq!(grown.percentile(share), whole.percentile(share));
+                assert_eq!(grown.tail_parts(share), whole.tail_parts(share));
+            }
+            let merged = Histogram::merged(&[Histogram::new(true), grown.clone()]);
+            assert_eq!(merged.buckets(), whole.buckets());
+        }
+        assert!(crate::saved::to_bytes(&grown) == crate::saved::to_bytes(&whole));
     }
 
     /// A percentile is the first bound at which so many values are counted.
