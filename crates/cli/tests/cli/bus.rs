@@ -61,14 +61,14 @@ fn check_log(run: &Value, rows: &[BTreeMap<String, String>], page: u64) {
 #[test]
 fn the_log_of_bus_requests_adds_up_to_the_results() {
     let folder = Folder::new();
-    let raw = ["run", "framework", "raw-1-256-128", "--set", "raw.requests=1500"];
+    let raw = ["run", "framework", "raw-1-256-128", "--set", "raw.requests=500"];
     let small = ["--set", "geometry.blocks_per_plane=64"];
     let log = ["--bus", "bus.csv", "--json", "--check"];
     let run = folder.run(&[&raw[..], &small, &log].concat()).json();
     let logged = rows(&folder, "bus.csv");
     check_log(&run, &logged, 16_384);
     assert!(logged.iter().any(|row| row["kind"] == "OD" && row["offset"] == "12288"), "chunks");
-    let mixed = ["run", "small-full", "mixed-70-30", "--set", "pattern.requests=4000"];
+    let mixed = ["run", "small-full", "mixed-70-30", "--set", "pattern.requests=2500"];
     let small = ["--set", "geometry.blocks_per_plane=40"];
     let run = folder.run(&[&mixed[..], &REQUESTS, &small, &log].concat()).json();
     assert!(int(&run, "gc.jobs") > 10, "{}", run["gc"]);

@@ -36,7 +36,7 @@ const KEYS: [&str; 10] = [
 #[test]
 fn the_log_of_the_power_meter_sums_up_to_the_energy() {
     let folder = Folder::new();
-    let run = ["run", "drs", "radio", "--json", "--set", "generator.requests=500"];
+    let run = ["run", "drs", "radio", "--json", "--set", "generator.requests=150"];
     let plain = folder.run(&[&run[..], &KEYS].concat()).json();
     let shown = ["--power", "power.csv", "--timeline", "timeline.pb", "--out", "plain"];
     let ran = folder.run(&[&run[..], &KEYS, &shown].concat()).json();
