@@ -17,7 +17,8 @@ const NEEDS: &str = "import sys, tomllib; \
                      print('\\n'.join(project['optional-dependencies']['test']))";
 
 /// Half of the tests by their time: those of what is written about the package and of programs
-/// beside it. A second process runs them. Within one, Ctrl-C would not reach a test that has it.
+/// beside it. They have a process of their own, since Ctrl-C does not reach tests that run side by
+/// side in one.
 const APART: [&str; 4] = ["test_dask.py", "test_docs.py", "test_notebooks.py", "test_types.py"];
 
 /// Installs the package and runs its tests.
@@ -49,7 +50,8 @@ fn test(root: &Path, python: &Path, files: &[PathBuf]) -> Result<()> {
     let command = cmd!(sh, "{python} -m pytest -c {config} -p no:cacheprovider {files...}");
     let output = command.quiet().ignore_status().output()?;
     crate::log(String::from_utf8_lossy(&output.stdout).trim_end());
-    ensure!(output.status.success(), "the tests of the Python package");
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "the tests of the Python package: {said}");
     Ok(())
 }
 
