@@ -5,8 +5,8 @@
 //! there are at once. A checkpoint is written piece by piece while the host writes, a program unit
 //! of pieces at a time, so that the whole map has been written anew whenever the host has written
 //! `checkpoint_mib`. Both fill blocks of their own, of the first plane that writes no such page, so
-//! that few planes have such a block open. What a page holds is kept here, and to garbage
-//! collection it is garbage from the start: its block is erased without
+//! that few planes have such a block open; with superblocks planes take turns. What a page holds is
+//! kept here, and to garbage collection it is garbage from the start: its block is erased without
 //! copies.
 
 use super::map_log::MapLog;
@@ -100,6 +100,8 @@ pub(crate) struct Journal {
     program_units: u64,
     /// Pages under way by plane.
     under_way: Vec<u32>,
+    /// Whose turn it is, with superblocks.
+    turn: Option<u32>,
     /// Changes in no page.
     open: Vec<Change>,
     pages: VecDeque<Page>,
@@ -144,6 +146,7 @@ impl Journal {
             of_blocks,
             program_units: u64::from(geometry.program_units()),
             under_way: vec![0; geometry.all_planes() as usize],
+            turn: settings.unites_blocks().then_some(0),
             open: Vec::new(),
             pages: VecDeque::new(),
             checkpoints: Checkpoints { pieces, interval, ..Checkpoints::default() },
@@ -406,8 +409,13 @@ impl Journal {
 }
 
 impl Journal {
-    /// The plane of the next page: the first one of those with the fewest pages under way.
-    fn plane(&self) -> PlaneId {
+    /// The plane of the next page: the one whose turn it is, or the first one of those with the
+    /// fewest pages under way.
+    fn plane(&mut self) -> PlaneId {
+        if let Some(turn) = &mut self.turn {
+            let next = (*turn + 1) % u32::try_from(self.under_way.len()).expect("a plane");
+            return PlaneId::new(std::mem::replace(turn, next));
+        }
         let planes = (0u32..).zip(&self.under_way);
         let first = planes.min_by_key(|(_, count)| **count).map_or(0, |(plane, _)| plane);
         PlaneId::new(first)

@@ -49,8 +49,14 @@ pub(super) fn restart_page(
 ) -> PageFtl {
     let mut page = PageFtl::new(settings);
     page.next_stripe = old.next_stripe;
-    for job in old.planes.iter().filter_map(|plane| plane.job) {
-        base.map.blocks.give_up(job.victim);
+    let blocks = &mut base.map.blocks;
+    let mut victims = old.planes.iter().filter_map(|plane| plane.job).map(|job| job.victim);
+    if blocks.are_united() {
+        // All jobs are of one superblock.
+        victims.next().into_iter().for_each(|block| blocks.set_aside(blocks.home(block)));
+        blocks.forget_promises();
+    } else {
+        victims.for_each(|block| blocks.give_up(block));
     }
     for &ppn in found.bound {
         base.map.blocks.programmed(ppn);

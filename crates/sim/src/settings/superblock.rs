@@ -55,9 +55,4 @@ pub(super) fn check(keys: &DeviceKeys, planes: u32, fail: &mut impl FnMut(String
         "have a block of each plane, and a log of the map fills those of a plane by itself",
         "map.log_bytes = 0",
     );
-    refuse(
-        keys.power.is_on(),
-        "are not what recovery looks for: it scans the open blocks of each plane by themselves",
-        "the keys of [power] to their defaults",
-    );
 }

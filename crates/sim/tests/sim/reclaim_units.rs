@@ -8,19 +8,15 @@ use crate::common::{
 };
 use crate::formulas::greedy_write_amplification;
 use crate::generators::devices::{Family, case};
-use flashyard_core::quantity::Ppm;
+use crate::generators::reclaim_units::{traffic, with_superblocks};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::{Lpn, Ppn, Time};
-use flashyard_sim::config::{
-    Allocation, DeviceKeys, GcPacing, GcStart, InitialState, Isolation, MapStore, ReclaimUnit,
-    Settings,
-};
+use flashyard_sim::config::{GcPacing, Settings};
 use flashyard_sim::device::{Device, PhaseKeys};
 use flashyard_sim::drive::Drive;
 use flashyard_sim::ftl::page_map::PageMap;
 use flashyard_sim::initial::device::make;
 use flashyard_sim::observe::{BlockErased, Contents, Observer, Shared, UnitProgrammed};
-use flashyard_sim::parts::log::SchemeName;
 use flashyard_sim::parts::victim::VictimName;
 use flashyard_sim::session::{Session, Stop};
 use flashyard_sim::stream::{Pacing, Stream};
@@ -322,62 +318,6 @@ fn a_session_sees_the_room_of_a_superblock() {
     assert!(session.figures().erased_blocks > 30);
 }
 
-/// The same device with superblocks, without what they do not go with.
-fn with_superblocks(mut keys: DeviceKeys, random: &mut Random) -> DeviceKeys {
-    keys.placement.unit = ReclaimUnit::Superblock;
-    keys.ftl.scheme = SchemeName::Page;
-    keys.placement.handles = random.pick(&[1, 1, 2, 3]);
-    keys.placement.isolation = random.pick(&[Isolation::Initial, Isolation::Persistent]);
-    keys.ftl.generations = 1;
-    keys.ftl.allocation = Allocation::Dynamic;
-    keys.map.store = MapStore::Resident;
-    keys.gc.pacing = random.pick(&[GcPacing::None, GcPacing::Spare, GcPacing::Tokens]);
-    keys.gc.soft_zone_blocks = 0;
-    if keys.gc.pacing != GcPacing::None {
-        keys.gc.start = GcStart::Early;
-        keys.gc.preemptible = true;
-        keys.gc.soft_zone_blocks = random.pick(&[0, 0, 3]);
-        keys.gc.copies_per_program = random.pick(&[1, 4, 9]);
-        keys.gc.reads_before_copy = random.pick(&[0, 1, 5]);
-    }
-    keys.gc.copyback = false;
-    keys.slc = DeviceKeys::default().slc;
-    keys.power = DeviceKeys::default().power;
-    keys.nand.factory_bad_percent = Ppm::ZERO;
-    keys.nand.endurance_cycles = 0;
-    let states = [InitialState::Full, InitialState::Random, InitialState::Aged];
-    let states = [&[InitialState::Fresh; 3], &states[..], &[InitialState::Steady; 2]];
-    keys.state.initial = random.pick(&states.concat());
-    keys.queue.die_depth = 0;
-    keys.queue.slots_scope = DeviceKeys::default().queue.slots_scope;
-    // Room for the open ones, and not much more.
-    keys.geometry.blocks_per_plane = keys.gc.soft_free_blocks + random.pick(&[16, 24, 40]);
-    keys.ftl.over_provisioning_percent = Ppm::from_ppm(random.pick(&[600_000, 900_000]));
-    keys
-}
-
-/// Writes, some reads and trims, of up to 64 kB, until everything has been written three times.
-fn traffic(settings: &Settings, random: &mut Random) -> Vec<Request> {
-    let sectors = settings.capacity_sectors();
-    let (mut written, mut us, mut requests) = (0, 0, Vec::new());
-    while written < 3 * sectors && requests.len() < 30_000 {
-        let length = 8 * (1 + random.below(16)).min(sectors / 8);
-        let first = 8 * random.below((sectors - length) / 8 + 1);
-        let op = match random.below(12) {
-            0 => RequestOp::Trim,
-            1 | 2 => RequestOp::Read,
-            _ => WRITE,
-        };
-        written += if op == WRITE { length } else { 0 };
-        us += random.pick(&[0, 0, 5, 300]);
-        let length = u32::try_from(length).expect("64 kB");
-        let placement = u16::try_from(random.below(4)).expect("below 4");
-        let request = Request::new(op, first, length).at(Time::from_us(us));
-        requests.push(request.placed((placement < 3).then_some(placement)));
-    }
-    requests
-}
-
 /// Random devices of several families with superblocks, under the checker.
 #[test]
 fn random_devices_with_superblocks_keep_every_rule() {
@@ -391,7 +331,7 @@ fn random_devices_with_superblocks_keep_every_rule() {
         if settings.geometry.all_planes() == 1 {
             continue;
         }
-        let requests = traffic(&settings, &mut random);
+        let requests = traffic(&settings, &mut random, 3);
         let result = std::panic::catch_unwind(|| record(&settings, &[], &requests));
         let Ok((report, recorded)) = result else { panic!("seed {seed}: {:#?}", settings.keys) };
         assert_eq!(recorded.requests.len(), requests.len(), "seed {seed}: one answer a request");
@@ -420,7 +360,6 @@ fn what_superblocks_do_not_go_with_is_refused_by_name() {
         ("slc.static_percent=4", "set slc.static_percent = 0"),
         ("nand.factory_bad_percent=1", "set nand.factory_bad_percent = 0"),
         ("nand.endurance_cycles=3000", "nand.endurance_cycles = 0"),
-        ("power.journal_entries=64", "[power]"),
         ("ftl.scheme=fast", "set ftl.scheme = \"page\""),
         ("ftl.scheme=zns", "set ftl.scheme = \"page\""),
     ] {

@@ -209,8 +209,10 @@ impl PageFtl {
         let plane = lent.sets.plane(set);
         let frontier = lent.base.frontier(set, lent.sets);
         if let Some(other) = lent.base.map.blocks.elsewhere(plane, frontier) {
-            self.plane_mut(plane).writes -= 1;
-            self.plane_mut(other).writes += 1;
+            if lent.sets.stage(set) == Stage::Program {
+                self.plane_mut(plane).writes -= 1;
+                self.plane_mut(other).writes += 1;
+            }
             return Room::Elsewhere(other);
         }
         if lent.base.gc.start == GcStart::Early && !lent.base.is_paced() {

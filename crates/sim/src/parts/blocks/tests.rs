@@ -91,3 +91,20 @@ fn free_blocks_are_used_fresh_ones_first_then_in_the_order_of_erase() {
     assert_eq!((next[24], next[28]), (1, 0));
     assert!(blocks.take_unit(plane, Frontier::HostData(0)).is_none());
 }
+
+/// Copies that the power has ended keep no room of a superblock: as many are promised it again.
+#[test]
+fn promises_that_are_forgotten_take_no_room() {
+    let array = Geometry { channels: 2, ..geometry() };
+    let care = Care { united: true, ..Care::default() };
+    let mut blocks = Blocks::new(array, FRONTIERS, care);
+    let free = blocks.free_blocks(PlaneId::new(0));
+    for _ in 0..5 {
+        // Two superblocks of four pages on each plane.
+        for plane in (0..16).map(|number| PlaneId::new(number % 2)) {
+            blocks.promise(plane, Frontier::CopiedData(0));
+        }
+        assert_eq!(blocks.free_blocks(PlaneId::new(0)), free - 2);
+        blocks.forget_promises();
+    }
+}

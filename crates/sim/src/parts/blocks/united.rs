@@ -247,6 +247,11 @@ impl Blocks {
 
 /// What becomes of blocks.
 impl Blocks {
+    /// Copies that were promised room do not come any more.
+    pub(crate) fn forget_promises(&mut self) {
+        self.united_mut().promised.fill(0);
+    }
+
     /// See [`Blocks::programmed`].
     #[cold]
     pub(super) fn programmed_united(&mut self, ppn: Ppn) {

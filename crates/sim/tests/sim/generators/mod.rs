@@ -9,3 +9,4 @@
 pub mod devices;
 pub mod hosts;
 pub mod keys;
+pub mod reclaim_units;
