@@ -121,6 +121,10 @@ impl SimError {
     pub(crate) fn no_room(plane: PlaneId, geometry: &Geometry, ftl: &Ftl) -> Self {
         let blocks = ftl.blocks();
         if blocks.worn_out(plane) > 0 {
+            // Superblocks are as many as the plane with the most worn-out blocks leaves.
+            let most = |plane: &PlaneId| blocks.worn_out_blocks(*plane).count();
+            let weakest = ftl.planes().filter(|_| blocks.are_united()).max_by_key(most);
+            let plane = weakest.unwrap_or(plane);
             return Self::WornOut {
                 plane: plane.get(),
                 worn: blocks.worn_out_blocks(plane).collect(),

@@ -301,8 +301,9 @@ impl PageMap {
         }
         for (index, &count) in valid.iter().enumerate() {
             let block = BlockId::from_index(index);
-            if self.blocks.home(block) != block {
-                continue;
+            // A superblock has the number of its block on the first plane.
+            if self.blocks.are_united() && index >= self.geometry.blocks_per_plane as usize {
+                break;
             }
             assert_eq!(self.blocks.valid_units(block), count, "valid pages of {block:?}");
         }

@@ -115,7 +115,8 @@ impl Written<'_> {
             let geometry = &self.pools.settings.geometry;
             if next == geometry.united().units_per_block() {
                 for plane in (0..self.pools.count()).map(PlaneId::new) {
-                    self.map.blocks.erased(geometry.block(plane, victim.get()));
+                    let block = self.map.blocks.block_of(plane, victim);
+                    self.map.blocks.lay_erased_united(block);
                 }
                 continue;
             }
@@ -144,7 +145,7 @@ impl Written<'_> {
             let Some(victim) = self.map.blocks.victim(FIRST) else { return };
             self.map.blocks.claim(victim);
             for plane in (0..self.pools.count()).map(PlaneId::new) {
-                self.clean(plane, self.pools.settings.geometry.block(plane, victim.get()));
+                self.clean(plane, self.map.blocks.block_of(plane, victim));
             }
         }
     }
@@ -170,7 +171,7 @@ impl Written<'_> {
                 self.map.lay_next(to, frontier, owner);
             }
         }
-        self.map.blocks.erased(block);
+        self.map.blocks.lay_erased_united(block);
     }
 
     /// The plane of the next copy out of a block of a plane: that of the program unit of copies

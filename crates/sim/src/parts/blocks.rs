@@ -8,6 +8,7 @@ mod cells;
 mod full;
 mod index;
 mod lay;
+mod members;
 mod numbers;
 mod planned;
 mod slc;
@@ -235,7 +236,8 @@ crate::saved::saved!(Blocks {
 impl Blocks {
     /// All blocks but bad ones erased and free.
     pub fn new(array: Geometry, frontiers: Frontiers, care: Care) -> Self {
-        let superblocks = care.united.then(|| Superblocks::new(array, frontiers.count()));
+        let superblocks =
+            care.united.then(|| Superblocks::new(array, frontiers.count(), care.losses()));
         let geometry = if care.united { array.united() } else { array };
         let blocks = geometry.blocks() as usize;
         let planes = geometry.all_planes() as usize;
@@ -272,7 +274,7 @@ impl Blocks {
     /// number of valid units.
     pub(crate) fn bytes(geometry: &Geometry, frontiers: Frontiers, care: &Care) -> (u64, u64) {
         let (shape, of_superblocks) = if care.united {
-            (geometry.united(), Superblocks::bytes(geometry, frontiers.count()))
+            (geometry.united(), Superblocks::bytes(geometry, frontiers.count(), care.losses()))
         } else {
             (*geometry, 0)
         };
@@ -366,7 +368,10 @@ impl Blocks {
 
     /// How often a block has been erased.
     pub fn erases_of(&self, block: BlockId) -> u32 {
-        self.erases[self.home(block).index()]
+        match self.members() {
+            Some(members) => members.erases[block.index()],
+            None => self.erases[self.home(block).index()],
+        }
     }
 
     /// Whether copies are put into the open block of a frontier too.

@@ -39,6 +39,9 @@ impl Settings {
                 text += &format!("{path} = {value}\n");
             }
         }
+        if self.unites_blocks() && self.keys.nand.endurance_cycles > 0 {
+            text += "superblocks that lose blocks (nand.endurance_cycles above 0)\n";
+        }
         if !planned {
             // Pages of a journal fill blocks that data never go to.
             let writes = if self.keys.power.is_written() { "a" } else { "no" };

@@ -1,7 +1,6 @@
 //! What superblocks (`placement.unit = "superblock"`) do not go with.
 
 use crate::config::{Allocation, DeviceKeys, MapStore, ReclaimUnit};
-use flashyard_core::quantity::Ppm;
 
 /// Superblocks of a device with so many planes. One plane has blocks alone.
 pub(super) fn check(keys: &DeviceKeys, planes: u32, fail: &mut impl FnMut(String)) {
@@ -44,11 +43,6 @@ pub(super) fn check(keys: &DeviceKeys, planes: u32, fail: &mut impl FnMut(String
         keys.slc.is_on(),
         "have all bits a cell, and the SLC cache is filled plane by plane",
         "slc.static_percent = 0 and slc.dynamic_percent = 0",
-    );
-    refuse(
-        keys.nand.factory_bad_percent > Ppm::ZERO || keys.nand.endurance_cycles > 0,
-        "have a block of each plane, and none may be bad or wear out",
-        "nand.factory_bad_percent = 0 and nand.endurance_cycles = 0",
     );
     refuse(
         keys.map.log_bytes > 0,

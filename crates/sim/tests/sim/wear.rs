@@ -117,6 +117,30 @@ fn worn_out_blocks_are_never_programmed_again() {
     assert!(limits.len() > 2, "limits differ from block to block: {limits:?}");
 }
 
+/// The keys of a device with superblocks.
+const SUPERBLOCKS: [&str; 4] = [
+    "placement.unit=superblock",
+    "ftl.allocation=dynamic",
+    "geometry.channels=4",
+    "geometry.ways=1",
+];
+
+/// Superblocks lose blocks at different times, and others take their place: all blocks but those
+/// of the plane with the most worn-out ones are used until the device can hold its data no longer.
+#[test]
+fn superblocks_last_as_long_as_their_weakest_plane() {
+    let keys = [&SUPERBLOCKS[..], &["nand.endurance_cycles=30", "wear.dynamic=true"]].concat();
+    let settings = device(&keys);
+    let mut random = Random(8);
+    let units = u64::from(settings.exported_units);
+    let writes = (0..).map(|at| request(200 * at, RequestOp::Write, random.below(units), 1));
+    let writes: Vec<Request> = writes.take(400_000).collect();
+    let error = try_record(&settings, &[], &writes).unwrap_err();
+    let SimError::WornOut { plane, worn, blocks } = error else { panic!("{error}") };
+    assert_eq!((blocks, plane < 4), (64, true));
+    assert!(worn.len() > 5, "{worn:?}");
+}
+
 /// In the end the plane that is worn out is named, with its blocks.
 #[test]
 fn a_worn_out_plane_ends_the_run() {
@@ -139,14 +163,13 @@ fn a_worn_out_plane_ends_the_run() {
 /// touched, in any initial state, and the space they leave counts.
 #[test]
 fn factory_bad_blocks_are_never_used() {
-    for state in ["fresh", "full", "random", "aged", "steady"] {
+    let units: [&[&str]; 2] = [&[], &SUPERBLOCKS];
+    let states = ["fresh", "full", "random", "aged", "steady"];
+    for (state, unit) in states.into_iter().flat_map(|state| units.map(|unit| (state, unit))) {
         let state = format!("state.initial={state}");
-        let settings = device(&[
-            "nand.factory_bad_percent=5",
-            "geometry.channels=3",
-            "geometry.ways=2",
-            &state,
-        ]);
+        let shape = ["nand.factory_bad_percent=5", &state];
+        let settings =
+            device(&[unit, &shape, &["geometry.channels=3", "geometry.ways=2"]].concat());
         assert_eq!(settings.factory_bad_blocks, 4);
         let mut random = Random(3);
         let units = u64::from(settings.exported_units);
@@ -195,16 +218,19 @@ fn capacity_is_checked_without_bad_blocks() {
 /// Worn-out blocks stay so in a restored device.
 #[test]
 fn bad_blocks_are_saved() {
-    let settings = device(&["nand.endurance_cycles=50"]);
-    let requests = hot_writes(&settings, 10_300);
-    let mut bench = Bench::new(&settings);
-    bench.phase(&PhaseKeys::default(), vec![stream(StreamKeys::default(), &requests)]);
-    let bytes = saved(&bench.device);
-    let before = bench.finish().wear;
-    assert!(before.grown_bad_blocks > 0);
-    let mut again = Bench::of(restored(&settings, &bytes).unwrap());
-    let more = hot_writes(&settings, 100);
-    again.phase(&PhaseKeys::default(), vec![stream(StreamKeys::default(), &more)]);
-    let after = again.finish().wear;
-    assert!(after.grown_bad_blocks >= before.grown_bad_blocks);
+    let united = [&SUPERBLOCKS[..], &["nand.endurance_cycles=50"]].concat();
+    for (keys, count) in [(&["nand.endurance_cycles=50"][..], 10_300), (&united, 41_000)] {
+        let settings = device(keys);
+        let requests = hot_writes(&settings, count);
+        let mut bench = Bench::new(&settings);
+        bench.phase(&PhaseKeys::default(), vec![stream(StreamKeys::default(), &requests)]);
+        let bytes = saved(&bench.device);
+        let before = bench.finish().wear;
+        assert!(before.grown_bad_blocks > 0, "{keys:?}: {before:?}");
+        let mut again = Bench::of(restored(&settings, &bytes).unwrap());
+        let more = hot_writes(&settings, 100);
+        again.phase(&PhaseKeys::default(), vec![stream(StreamKeys::default(), &more)]);
+        let after = again.finish().wear;
+        assert!(after.grown_bad_blocks >= before.grown_bad_blocks);
+    }
 }

@@ -107,7 +107,10 @@ impl Placement for PageFtl {
         let patience = ROUNDS_WITHOUT_ROOM * u64::from(lent.base.geometry.blocks_per_plane);
         let row = lent.base.map.blocks.placed_in(job.victim);
         let worn_out = lent.base.map.blocks.erased(job.victim) == Freed::WornOut;
-        let no_room = (worn_out && !lent.base.can_hold(plane)) || (waits && rounds > patience);
+        // A superblock that has lost a block is retired with its last one.
+        let retires = self.united.is_some() && lent.base.map.blocks.worn_out(plane) > 0;
+        let fewer = worn_out || (last && retires);
+        let no_room = (fewer && !lent.base.can_hold(plane)) || (waits && rounds > patience);
         let erased = Erased { block: job.victim, worn_out, by: Eraser::Job, row };
         lent.note(Deed::Erased(set, erased));
         if no_room {

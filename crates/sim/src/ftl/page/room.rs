@@ -169,9 +169,10 @@ impl Base {
     /// Whether the blocks of a plane that are not worn out have room for its valid units and for
     /// garbage collection.
     pub(super) fn can_hold(&self, plane: PlaneId) -> bool {
+        let planes = if self.map.blocks.are_united() { self.geometry.all_planes() } else { 1 };
         let dense = self.geometry.units_per_block() - self.geometry.program_units() + 1;
         let lost = self.map.blocks.worn_out(plane).saturating_mul(dense);
-        let most = self.plane_valid_units.saturating_sub(lost);
+        let most = self.plane_valid_units.saturating_sub(lost).saturating_mul(planes);
         self.map.blocks.valid_of_plane(plane) <= most
     }
 }

@@ -44,7 +44,7 @@ impl PageFtl {
         let trigger = if levels { Trigger::Wear } else { trigger };
         let is_paced = lent.base.is_paced();
         for plane in lent.base.planes() {
-            let victim = lent.base.geometry.block(plane, victim.get());
+            let victim = lent.base.map.blocks.block_of(plane, victim);
             if lent.base.map.blocks.is_erased_of(victim) {
                 continue;
             }

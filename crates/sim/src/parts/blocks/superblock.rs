@@ -12,6 +12,7 @@
 //! never wait for room. When all of an open superblock is promised and not yet programmed, copies
 //! open another one beside it.
 
+use super::members::Members;
 use crate::saved::{Reader, RestoreError, Saved, Writer, load_part, save_option, saved};
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, PlaneId};
@@ -48,10 +49,12 @@ pub(super) struct Superblocks {
     /// collected.
     pub(super) closed_blocks: Vec<u32>,
     pub(super) erased_blocks: Vec<u32>,
+    /// Which blocks they have, where some are bad or wear out; else those with their number.
+    pub(super) members: Option<Box<Members>>,
 }
 
 saved!(Open { superblock, left });
-saved!(Superblocks { opens, next, turns, closed, closed_blocks, erased_blocks }
+saved!(Superblocks { opens, next, turns, closed, closed_blocks, erased_blocks, members }
     skip { array, planes, promised });
 
 /// The settings say whether there are any.
@@ -66,8 +69,9 @@ impl Saved for Option<Box<Superblocks>> {
 }
 
 impl Superblocks {
-    /// All of them free.
-    pub(super) fn new(array: Geometry, frontiers: u32) -> Box<Self> {
+    /// All of them free, but for those that have bad blocks. `losses` is how many of each plane are
+    /// bad, where some are or blocks wear out.
+    pub(super) fn new(array: Geometry, frontiers: u32, losses: Option<u32>) -> Box<Self> {
         let (planes, slots) = (array.all_planes() as usize, frontiers as usize);
         let superblocks = array.blocks_per_plane as usize;
         Box::new(Self {
@@ -80,25 +84,36 @@ impl Superblocks {
             closed: vec![false; array.blocks() as usize],
             closed_blocks: vec![0; superblocks],
             erased_blocks: vec![0; superblocks],
+            members: losses.map(|bad| Members::new(array, bad)),
         })
     }
 
     /// Bytes of an array of this shape.
-    pub(super) fn bytes(array: &Geometry, frontiers: u32) -> u64 {
+    pub(super) fn bytes(array: &Geometry, frontiers: u32, losses: Option<u32>) -> u64 {
         let (planes, slots) = (u64::from(array.all_planes()), u64::from(frontiers));
         let open = OPEN as u64 * (size_of::<Open>() as u64 + 4 * planes);
         let blocks = u64::from(array.blocks()) + 8 * u64::from(array.blocks_per_plane);
-        slots * (open + 4 * planes + 4) + blocks
+        let members = losses.map_or(0, |_| Members::bytes(array.blocks().into()));
+        slots * (open + 4 * planes + 4) + blocks + members
     }
 
     /// The superblock of a block, which may be one itself.
-    pub(super) const fn of(&self, block: BlockId) -> BlockId {
-        BlockId::new(block.get() % self.array.blocks_per_plane)
+    #[inline]
+    pub(super) fn of(&self, block: BlockId) -> BlockId {
+        BlockId::new(match &self.members {
+            Some(members) => members.of(block),
+            None => block.get() % self.array.blocks_per_plane,
+        })
     }
 
     /// The block of a superblock on a plane.
-    pub(super) const fn block(&self, plane: PlaneId, superblock: BlockId) -> BlockId {
-        self.array.block(plane, superblock.get())
+    #[inline]
+    pub(super) fn block(&self, plane: PlaneId, superblock: BlockId) -> BlockId {
+        let number = match &self.members {
+            Some(members) => members.number(plane, superblock.get()),
+            None => superblock.get(),
+        };
+        self.array.block(plane, number)
     }
 
     /// Units of a round, in which each plane has its turn to get a program unit.

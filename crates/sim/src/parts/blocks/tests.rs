@@ -108,3 +108,49 @@ fn promises_that_are_forgotten_take_no_room() {
         blocks.forget_promises();
     }
 }
+
+/// Blocks of superblocks wear out at different times. As long as no plane has fewer good blocks,
+/// so many superblocks are used; each has a good block of every plane, and no two have the same.
+#[test]
+fn superblocks_are_as_many_as_the_good_blocks_of_the_weakest_plane() {
+    for factory_bad in [0, 3] {
+        let array = Geometry { channels: 3, blocks_per_plane: 32, ..geometry() };
+        let care = Care { united: true, factory_bad, endurance: 12, ..Care::default() };
+        let mut blocks = Blocks::new(array, FRONTIERS, care);
+        let planes = || (0..3).map(PlaneId::new);
+        let good = |blocks: &Blocks, plane| {
+            let of = (0..32).map(|number| array.block(plane, number));
+            u32::try_from(of.filter(|block| !blocks.is_bad(*block)).count()).unwrap()
+        };
+        let (mut erased, mut fewest) = (0, 32 - factory_bad);
+        while fewest > 4 {
+            let plane = PlaneId::new(0);
+            assert_eq!(blocks.free_blocks(plane), fewest, "behind {erased} superblocks");
+            let mut members = Vec::new();
+            for home in (0..32).filter(|home| !blocks.bad[*home as usize]) {
+                members.extend(planes().map(|plane| blocks.block_of(plane, BlockId::new(home))));
+            }
+            assert!(members.iter().all(|block| !blocks.is_bad(*block)));
+            assert!(members.iter().all(|block| !blocks.bad[blocks.home(*block).index()]));
+            members.sort_unstable();
+            members.dedup();
+            assert_eq!(members.len(), 3 * fewest as usize);
+            // Fills a superblock with garbage and erases it.
+            for unit in 0..12 {
+                let plane = PlaneId::new(unit % 3);
+                let (ppn, _) = blocks.take_unit(plane, Frontier::HostData(0)).expect("it is free");
+                blocks.programmed(ppn);
+            }
+            let victim = blocks.victim(plane).expect("garbage");
+            blocks.claim(victim);
+            for plane in planes() {
+                blocks.erased(blocks.block_of(plane, victim));
+            }
+            erased += 1;
+            fewest = planes().map(|plane| good(&blocks, plane)).min().expect("planes");
+        }
+        let worn = planes().map(|plane| 32 - factory_bad - good(&blocks, plane)).sum::<u32>();
+        assert_eq!(blocks.grown_bad(), u64::from(worn));
+        assert!(erased > 29 * 8, "{erased}");
+    }
+}

@@ -1,6 +1,7 @@
 //! From blocks and units of the array to superblocks and back, where these are kept in place of
 //! blocks.
 
+use super::members::Members;
 use super::superblock::{OPEN, Open, Superblocks};
 use super::{Blocks, Freed, Frontier};
 use flashyard_core::units::{BlockId, PlaneId, Ppn};
@@ -36,6 +37,16 @@ impl Blocks {
 }
 
 impl Blocks {
+    /// The block of a superblock on a plane.
+    pub(crate) fn block_of(&self, plane: PlaneId, superblock: BlockId) -> BlockId {
+        self.united().block(plane, superblock)
+    }
+
+    /// Which blocks superblocks have, where some are bad or wear out.
+    pub(super) fn members(&self) -> Option<&Members> {
+        self.superblocks.as_ref()?.members.as_deref()
+    }
+
     /// Blocks of the array that each one here stands for.
     pub(super) fn blocks_of_each(&self) -> usize {
         self.superblocks.as_ref().map_or(1, |superblocks| superblocks.planes)
@@ -93,9 +104,9 @@ impl Blocks {
         {
             superblocks.promised[promise] -= 1;
         }
-        let number = superblocks.opens[slot][place].superblock - 1;
+        let superblock = BlockId::new(superblocks.opens[slot][place].superblock - 1);
         superblocks.take(slot, place, plane, 1);
-        let block = array.block(plane, number);
+        let block = superblocks.block(plane, superblock);
         Some((array.unit_of(block, unit), opens))
     }
 
@@ -116,7 +127,8 @@ impl Blocks {
             (superblocks.array, superblocks.next[superblocks.at(slot, place, plane)]);
         let missing = next.next_multiple_of(array.program_units()) - next;
         if missing > 0 {
-            let block = array.block(plane, superblocks.opens[slot][place].superblock - 1);
+            let superblock = BlockId::new(superblocks.opens[slot][place].superblock - 1);
+            let block = superblocks.block(plane, superblock);
             self.pad_united(plane, frontier, missing);
             self.programmed_united(array.unit_of(block, next + missing - 1));
         }
@@ -291,18 +303,57 @@ impl Blocks {
         }
     }
 
-    /// See [`Blocks::erased`]: with the last of its blocks a superblock is free.
+    /// See [`Blocks::erased`]: with the last of its blocks a superblock is free, or retired where
+    /// one of them has worn out.
     pub(super) fn erased_united(&mut self, block: BlockId) -> Freed {
+        self.erase_of_superblock(block, self.care.endurance)
+    }
+
+    /// The same of a block of each plane, for states that are made without operations, which wear
+    /// none out.
+    pub(crate) fn lay_erased_united(&mut self, block: BlockId) {
+        self.erase_of_superblock(block, 0);
+    }
+
+    fn erase_of_superblock(&mut self, block: BlockId, endurance: u32) -> Freed {
         let superblocks = self.united_mut();
         let (home, planes) = (superblocks.of(block), superblocks.array.all_planes());
         superblocks.closed[block.index()] = false;
         superblocks.closed_blocks[home.index()] -= 1;
+        let mut freed = Freed::Free;
+        if let Some(members) = &mut superblocks.members {
+            let erases = &mut members.erases[block.index()];
+            *erases += 1;
+            if Self::bears_no_more(endurance, *erases, block) {
+                members.bad[block.index()] = true;
+                freed = Freed::WornOut;
+            }
+        }
         let erased = &mut superblocks.erased_blocks[home.index()];
         *erased += 1;
         if *erased == planes {
             *erased = 0;
-            self.lay_erased(home);
+            self.superblock_erased(home);
         }
-        Freed::Free
+        freed
+    }
+
+    /// All blocks of a superblock have been erased: it is free, unless one has worn out. What is
+    /// good of it may then make another one whole.
+    fn superblock_erased(&mut self, home: BlockId) {
+        if self.members().is_none_or(|members| members.is_whole(home.get())) {
+            return self.lay_erased(home);
+        }
+        self.count_erase(home);
+        self.bad[home.index()] = true;
+        let superblocks = self.superblocks.as_mut().expect(UNITED);
+        let members = superblocks.members.as_mut().expect("one has a bad block");
+        match members.assemble(&self.bad) {
+            Some(whole) => {
+                self.bad[whole as usize] = false;
+                self.free(BlockId::new(whole));
+            }
+            None => self.pools[0].worn += 1,
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Erases: free lists, wear levelling, bad blocks.
 
+use super::members::factory_bad;
 use super::{Blocks, SlcCache};
 use crate::parts::victim::{AnyVictim, Rule};
 use crate::random::mix;
@@ -47,6 +48,11 @@ impl Default for Care {
 }
 
 impl Care {
+    /// How many blocks of each plane are bad from the start, where some are or blocks wear out.
+    pub(super) fn losses(&self) -> Option<u32> {
+        (self.factory_bad > 0 || self.endurance > 0).then_some(self.factory_bad)
+    }
+
     pub(super) fn heaps(wanted: bool, planes: usize) -> Vec<Heap> {
         if wanted { vec![Heap::new(); planes] } else { Vec::new() }
     }
@@ -97,7 +103,12 @@ impl Blocks {
             }
             _ => self.care.endurance,
         };
-        nominal > 0 && self.erases[block.index()] >= Self::limit(nominal, block)
+        Self::bears_no_more(nominal, self.erases[block.index()], block)
+    }
+
+    /// Whether a block that was erased so often has worn out; with 0 none does.
+    pub(super) fn bears_no_more(nominal: u32, erases: u32, block: BlockId) -> bool {
+        nominal > 0 && erases >= Self::limit(nominal, block)
     }
 
     fn limit(nominal: u32, block: BlockId) -> u32 {
@@ -119,7 +130,7 @@ impl Blocks {
         pool.most_erases = pool.most_erases.max(*erases);
     }
 
-    fn free(&mut self, block: BlockId) {
+    pub(super) fn free(&mut self, block: BlockId) {
         let plane = self.geometry.plane_of_block(block);
         let pool = &mut self.pools[plane.index()];
         self.links.push(block.get(), [&mut pool.free_head, &mut pool.free_tail]);
@@ -206,56 +217,62 @@ impl Blocks {
         }
     }
 
-    /// Marks blocks of each plane as bad, every choice of as many with the same chance.
+    /// Marks blocks of each plane as bad; with superblocks those that have bad blocks.
     pub(super) fn mark_factory_bad(&mut self) {
-        if self.care.factory_bad == 0 {
+        let (blocks, count) = (self.geometry.blocks_per_plane, self.care.factory_bad);
+        if count == 0 {
             return;
         }
-        let blocks = self.geometry.blocks_per_plane;
-        let planes = self.bad.chunks_mut(blocks as usize).zip(&mut self.pools);
-        let mut seed = 0xBAD_B10C_u64;
-        for (bad, pool) in planes {
-            let mut missing = u64::from(self.care.factory_bad);
-            for (left, bad) in (1..=u64::from(blocks)).rev().zip(bad) {
-                seed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
-                *bad = mix(seed) % left < missing;
-                missing -= u64::from(*bad);
-            }
-            pool.free_blocks = blocks - self.care.factory_bad;
-        }
+        // With superblocks that is the first plane, which has the numbers of them.
+        self.bad = factory_bad(blocks, self.geometry.all_planes(), count);
+        self.pools.iter_mut().for_each(|pool| pool.free_blocks = blocks - count);
     }
 
     /// How often each block has been erased that was not bad from the start.
     pub fn usable_erase_counts(&self) -> impl Iterator<Item = u32> {
-        let blocks = self.bad.iter().zip(&self.erases);
-        let usable = blocks.filter(|(bad, erases)| !**bad || **erases > 0);
-        let of_each = self.blocks_of_each();
+        let (bad, erases, of_each) = match self.members() {
+            Some(members) => (&members.bad, &members.erases, 1),
+            None => (&self.bad, &self.erases, self.blocks_of_each()),
+        };
+        let usable = bad.iter().zip(erases).filter(|(bad, erases)| !**bad || **erases > 0);
         usable.flat_map(move |(_, erases)| std::iter::repeat_n(*erases, of_each))
     }
 
     /// Whether a block is never used: it was bad from the start or is worn out.
     pub fn is_bad(&self, block: BlockId) -> bool {
-        self.bad[self.home(block).index()]
+        match self.members() {
+            Some(members) => members.bad[block.index()],
+            None => self.bad[self.home(block).index()],
+        }
     }
 
-    /// Worn-out blocks of a plane.
+    /// Worn-out blocks of a plane; superblocks that are retired, which lack a block that has worn
+    /// out.
     pub fn worn_out(&self, plane: PlaneId) -> u32 {
         self.pools[self.pool_of(plane).index()].worn
     }
 
     /// Worn-out blocks of all planes, those of the SLC cache included.
     pub fn grown_bad(&self) -> u64 {
-        let worn = self.bad.iter().zip(&self.erases).filter(|(bad, erases)| **bad && **erases > 0);
+        let (bad, erases) = match self.members() {
+            Some(members) => (&members.bad, &members.erases),
+            None => (&self.bad, &self.erases),
+        };
+        let worn = bad.iter().zip(erases).filter(|(bad, erases)| **bad && **erases > 0);
         worn.count() as u64
     }
 
     /// The numbers of a plane's worn-out blocks, counted inside the plane.
     pub fn worn_out_blocks(&self, plane: PlaneId) -> impl Iterator<Item = u32> {
-        let first = self.geometry.first_block(plane).get();
-        let numbers = 0..self.geometry.blocks_per_plane;
-        numbers.filter(move |number| {
+        let blocks = self.geometry.blocks_per_plane;
+        let (bad, erases) = match self.members() {
+            Some(members) => (&members.bad, &members.erases),
+            None => (&self.bad, &self.erases),
+        };
+        let first = plane.get() * blocks;
+        (0..blocks).filter(move |number| {
             let index = (first + number) as usize;
-            self.bad[index] && self.erases[index] > 0
+            bad[index] && erases[index] > 0
         })
     }
 

@@ -31,8 +31,8 @@ pub fn with_superblocks(mut keys: DeviceKeys, random: &mut Random) -> DeviceKeys
     }
     keys.gc.copyback = false;
     keys.slc = DeviceKeys::default().slc;
-    keys.nand.factory_bad_percent = Ppm::ZERO;
-    keys.nand.endurance_cycles = 0;
+    keys.nand.factory_bad_percent = Ppm::from_ppm(random.pick(&[0, 0, 60_000]));
+    keys.nand.endurance_cycles = random.pick(&[0, 0, 6, 40]);
     let states = [InitialState::Full, InitialState::Random, InitialState::Aged];
     let states = [&[InitialState::Fresh; 3], &states[..], &[InitialState::Steady; 2]];
     keys.state.initial = random.pick(&states.concat());
