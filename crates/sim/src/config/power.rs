@@ -101,10 +101,11 @@ keys! {
             source: "assumed: no checkpoint",
             flip: "1", with: CUT,
         },
-        /// Changes of the map that are written together to a page of the journal: commits of
-        /// writes, copies and trims. A flush writes the trims behind the last such page at once.
-        /// At most as many as fit a mapping unit with 16 bytes each. Where layers plan, they are
-        /// trims and blocks that a layer takes or lets go of. 0: no journal.
+        /// Changes of the map that are written together to the journal: commits of writes, copies
+        /// and trims, of 16 bytes each, as many as fit a mapping unit to a page. At most as many
+        /// as a program holds; what a program has room for beside them stays empty. A flush writes
+        /// the trims behind the last such page at once. Where layers plan, they are trims and
+        /// blocks that a layer takes or lets go of. 0: no journal.
         journal_entries: u64 = 0 => {
             kind: Kind::count("changes", 0, 65_536),
             source: "assumed: no journal",
@@ -164,11 +165,19 @@ keys! {
     }
 }
 
+/// Bytes of a change in the journal: the unit, its place, the number of the change. Assumed.
+const ENTRY_BYTES: u64 = 16;
+
 /// Blocks of each plane that the journal fills where layers have the others: one is filled while
 /// the other one has what was written before. Assumed.
 const LAYER_JOURNAL_BLOCKS: u32 = 2;
 
 impl PowerKeys {
+    /// Changes of the map that fit a mapping unit of so many bytes.
+    pub(crate) const fn entries_of_unit(unit_bytes: u64) -> u64 {
+        unit_bytes / ENTRY_BYTES
+    }
+
     /// Whether pages of a journal or of a checkpoint are written.
     pub const fn is_written(&self) -> bool {
         self.journal_entries > 0 || self.checkpoint_mib > 0

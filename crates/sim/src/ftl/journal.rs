@@ -1,16 +1,16 @@
 //! The journal of the map and its checkpoints: when their pages are written, and what of the map
 //! outlives a loss of power by them.
 //!
-//! Changes of the map gather until a page of the journal is full of them; a flush writes what trims
-//! there are at once. A checkpoint is written piece by piece while the host writes, a program unit
-//! of pieces at a time, so that the whole map has been written anew whenever the host has written
-//! `checkpoint_mib`. Both fill blocks of their own, of the first plane that writes no such page, so
-//! that few planes have such a block open; with superblocks planes take turns. What a page holds is
-//! kept here, and to garbage collection it is garbage from the start: its block is erased without
-//! copies.
+//! Changes of the map gather until there are enough for a page of the journal, or for several that
+//! are programmed together; a flush writes what trims there are at once. A checkpoint is written
+//! piece by piece while the host writes, a program unit of pieces at a time, so that the whole map
+//! has been written anew whenever the host has written `checkpoint_mib`. Both fill blocks of their
+//! own, of the first plane that writes no such page, so that few planes have such a block open;
+//! with superblocks planes take turns. What a page holds is kept here, and to garbage collection it
+//! is garbage from the start: its block is erased without copies.
 
 use super::map_log::MapLog;
-use crate::config::{Plp, Settings};
+use crate::config::{Plp, PowerKeys, Settings};
 use crate::handle::SetId;
 use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -40,8 +40,8 @@ struct Page {
 
 /// What is to be written next.
 pub(super) enum Due {
-    /// A page of the journal with these changes, on a plane.
-    Page(PlaneId, Vec<Change>),
+    /// Pages of the journal with so many of these changes each, on a plane.
+    Pages(PlaneId, Vec<Change>, usize),
     /// So many pieces of the checkpoint, on a plane.
     Pieces(PlaneId, u64),
     /// A program of the log, of so many units, on a plane.
@@ -90,8 +90,9 @@ pub(crate) struct Known {
 /// The journal of a device, and its checkpoints.
 #[derive(Clone, Debug)]
 pub(crate) struct Journal {
-    /// Changes of a page of the journal; 0 for no journal.
+    /// Changes that are written together, and of a page of the journal; 0 for no journal.
     entries: usize,
+    page_entries: usize,
     /// Whether a capacitor saves what is not written; whether recovery reads spare areas.
     capacitor: bool,
     scans: bool,
@@ -100,8 +101,8 @@ pub(crate) struct Journal {
     program_units: u64,
     /// Pages under way by plane.
     under_way: Vec<u32>,
-    /// Whose turn it is, with superblocks.
-    turn: Option<u32>,
+    /// Pages that have been begun, with superblocks, modulo a program of each plane.
+    turn: Option<u64>,
     /// Changes in no page.
     open: Vec<Change>,
     pages: VecDeque<Page>,
@@ -138,9 +139,11 @@ impl Journal {
         let pieces = tables.map_or(page_map, |tables| tables.bytes).div_ceil(unit).max(1);
         let interval = (power.checkpoint_mib << 20).div_ceil(unit);
         let capacitor = power.plp == Plp::Capacitor;
+        let small = |changes| usize::try_from(changes).expect("the key's range is small");
         let of_units = |is_kept: bool| if is_kept { settings.exported_units as usize } else { 0 };
         Some(Box::new(Self {
-            entries: usize::try_from(power.journal_entries).expect("the key's range is small"),
+            entries: small(power.journal_entries),
+            page_entries: small(power.journal_entries.min(PowerKeys::entries_of_unit(unit))),
             capacitor,
             scans: power.oob_scan,
             of_blocks,
@@ -214,8 +217,8 @@ impl Journal {
         self.entries > 0 && !self.capacitor
     }
 
-    /// The next page that is due, with its changes: a page of the journal where it is full, or has
-    /// a change that is owed to a flush with the number `before`; as many pieces of the
+    /// What is due next: pages of the journal where there are changes for all that are written
+    /// together, or a change that is owed to a flush with the number `before`; pieces of the
     /// checkpoint; or a program of the log.
     pub(super) fn next_due(&mut self, before: Option<u64>, now: Time) -> Due {
         if let Some(plane) = self.log.as_mut().and_then(MapLog::next_due) {
@@ -225,7 +228,9 @@ impl Journal {
         let owes = || self.open.iter().any(|change| self.is_owed(change) && owed(change));
         if self.entries > 0 && (self.open.len() >= self.entries || owes()) {
             let count = self.entries.min(self.open.len());
-            return Due::Page(self.plane(), self.open.drain(..count).collect());
+            let changes = self.open.drain(..count).collect();
+            let pages = count.div_ceil(self.page_entries) as u64;
+            return Due::Pages(self.plane(pages), changes, self.page_entries);
         }
         let pieces = self.due_pieces();
         if pieces == 0 {
@@ -236,7 +241,7 @@ impl Journal {
             self.checkpoints.under_way.push_back(checkpoint);
         }
         self.checkpoints.begun += pieces;
-        Due::Pieces(self.plane(), pieces)
+        Due::Pieces(self.plane(pieces), pieces)
     }
 
     /// A set begins to write a page with these changes.
@@ -359,8 +364,8 @@ impl Journal {
         self.pages.iter().flat_map(|page| &page.changes).chain(&self.open)
     }
 
-    /// Pages that a capacitor has to write so that the map outlives it: those of the journal, or
-    /// the whole map where there is none.
+    /// Programs that a capacitor has to pay for so that the map outlives it: those of the journal,
+    /// or of the whole map where there is none.
     pub(crate) fn tail_pages(&self) -> u64 {
         match self.entries {
             0 => self.checkpoints.pieces.div_ceil(self.program_units),
@@ -371,10 +376,15 @@ impl Journal {
     /// Flash pages that recovery reads of what a capacitor saves now: the map, or the pages that
     /// the journal lacks.
     pub(super) fn pages_of_tail(&self) -> u64 {
-        match self.entries {
-            0 => self.checkpoints.pieces.div_ceil(self.page_units.into()),
-            _ => self.tail_pages(),
+        let page_units = u64::from(self.page_units);
+        if self.entries == 0 {
+            return self.checkpoints.pieces.div_ceil(page_units);
         }
+        let pages =
+            |changes: usize| (changes.div_ceil(self.page_entries) as u64).div_ceil(page_units);
+        let changes = self.unsaved().count();
+        let (whole, rest) = (changes / self.entries, changes % self.entries);
+        whole as u64 * pages(self.entries) + pages(rest)
     }
 
     /// Flash pages of what a capacitor saved of it when the power failed last.
@@ -409,12 +419,14 @@ impl Journal {
 }
 
 impl Journal {
-    /// The plane of the next page: the one whose turn it is, or the first one of those with the
-    /// fewest pages under way.
-    fn plane(&mut self) -> PlaneId {
+    /// The plane of the next pages, so many: the one whose turn it is, for a program of them, or
+    /// the first one of those with the fewest pages under way.
+    fn plane(&mut self, pages: u64) -> PlaneId {
         if let Some(turn) = &mut self.turn {
-            let next = (*turn + 1) % u32::try_from(self.under_way.len()).expect("a plane");
-            return PlaneId::new(std::mem::replace(turn, next));
+            let round = self.program_units * self.under_way.len() as u64;
+            let plane = *turn / self.program_units;
+            *turn = (*turn + pages) % round;
+            return PlaneId::new(u32::try_from(plane).expect("planes have 32 bits"));
         }
         let planes = (0u32..).zip(&self.under_way);
         let first = planes.min_by_key(|(_, count)| **count).map_or(0, |(plane, _)| plane);

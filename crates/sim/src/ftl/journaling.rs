@@ -72,7 +72,10 @@ impl Lent<'_> {
         let now = self.now;
         while let Some(journal) = &mut self.base.journal {
             match journal.next_due(before, now) {
-                Due::Page(plane, changes) => self.journal_set(plane, changes),
+                Due::Pages(plane, changes, of_each) => {
+                    let pages = changes.chunks(of_each);
+                    pages.for_each(|page| self.journal_set(plane, page.to_vec()));
+                }
                 Due::Pieces(plane, count) => {
                     (0..count).for_each(|_| self.journal_set(plane, Vec::new()));
                 }

@@ -309,7 +309,7 @@ fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl Fn
     check_placement_map(keys, fail);
     check_placement(keys, fail);
     superblock::check(keys, geometry.all_planes(), fail);
-    power::check(keys, unit_bytes(keys), fail);
+    power::check(keys, (geometry.program_units(), unit_bytes(keys)), fail);
     let HostChoice { dispatch_width, dispatch_ns, .. } = keys.host;
     let by_pages = HostRule::of(keys).by_pages();
     let buffer = &keys.buffer;

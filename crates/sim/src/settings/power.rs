@@ -2,11 +2,12 @@
 
 use crate::config::{DeviceKeys, Fault, Plp, PowerKeys};
 
-/// Bytes of a change in the journal: the unit, its place, the number of the change. Assumed.
-pub(super) const ENTRY_BYTES: u64 = 16;
-
 /// Keys that recovery contradicts.
-pub(super) fn check(keys: &DeviceKeys, unit_bytes: u64, fail: &mut impl FnMut(String)) {
+pub(super) fn check(
+    keys: &DeviceKeys,
+    (program_units, unit_bytes): (u32, u64),
+    fail: &mut impl FnMut(String),
+) {
     let power = &keys.power;
     if let Some(lacking) = lacks(keys) {
         fail(format!("power.fault: \"{}\" wants {lacking}", power.fault.word()));
@@ -46,12 +47,12 @@ pub(super) fn check(keys: &DeviceKeys, unit_bytes: u64, fail: &mut impl FnMut(St
          out"
         .to_string(),
     );
-    let most = unit_bytes / ENTRY_BYTES;
+    let most = u64::from(program_units) * PowerKeys::entries_of_unit(unit_bytes);
     refuse(
         power.journal_entries > most,
         format!(
-            "power.journal_entries: {} changes of {ENTRY_BYTES} bytes do not fit a mapping unit; \
-             set at most {most}",
+            "power.journal_entries: {} changes of 16 bytes are more than the {most} that a program \
+             holds; set at most {most}",
             power.journal_entries
         ),
     );

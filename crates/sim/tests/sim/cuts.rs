@@ -2,7 +2,7 @@
 //! time of its reads, and a second loss of power during recovery loses nothing more.
 
 use crate::common::{
-    Random, flush, request, restored, saved, seeds, settings, try_settings, write,
+    Random, flush, record, request, restored, saved, seeds, settings, try_settings, write,
 };
 use crate::generators::devices::{Family, case};
 use crate::generators::reclaim_units::{traffic, with_superblocks};
@@ -432,6 +432,58 @@ fn the_journal_has_a_purpose_of_its_own() {
     assert_eq!(report.flash.pages["programs"]["journal"], 7);
     assert_eq!(report.flash.write_amplification_by["journal"], Some(7.0 / 64.0));
     assert!(report.energy_pj.by_purpose["journal"] > 0);
+}
+
+/// Changes that fill a program of four units are written by one program without padding; where
+/// those of a unit are written by themselves, each program has three empty units. Recovery reads a
+/// flash page for each program.
+#[test]
+fn a_page_of_the_journal_fills_a_program() {
+    let wide = ["geometry.channels=1", "geometry.page_bytes=16384", "ftl.mapping_unit_bytes=4096"];
+    let four = |number: u64| request(number * 2_000, RequestOp::Write, number * 4, 4);
+    let requests: Vec<Request> = (0..256).map(four).collect();
+    for (entries, programs, padded) in [(1_024, 1, 0), (512, 2, 4), (256, 4, 12)] {
+        let entries = format!("power.journal_entries={entries}");
+        let settings = plain(&[&wide[..], &[&entries]].concat());
+        let mut session = Session::new(Drive::new(&settings));
+        go_on(&mut session, &requests, Time::from_us(520_000));
+        let (_, cut) = session.fork().cut(1).expect("it can be cut");
+        assert_eq!((cut.reads.journal, cut.lost.len()), (programs, 0), "{entries}");
+        let report = session.finish().unwrap();
+        assert_eq!(report.flash.pages["programs"]["journal"], programs, "{entries}");
+        let wa = &report.flash.write_amplification_by;
+        assert_eq!(wa["journal"], Some(4.0 / 1_024.0), "{entries}");
+        assert_eq!(wa["padding"], Some(f64::from(padded) / 1_024.0), "{entries}");
+    }
+    // The capacitor writes 300 changes to two units of a page.
+    let keys = ["power.plp=capacitor", "power.journal_entries=1024"];
+    let settings = plain(&[&wide[..], &keys].concat());
+    let more: Vec<Request> = (0..75).map(four).collect();
+    let (_, cut) = cut_at(&settings, &more, Time::from_us(160_000), 1);
+    assert_eq!((cut.reads.journal, cut.reads.dumped, cut.lost.len()), (0, 1, 0));
+    let error = try_settings(&["geometry.page_bytes=4096", "power.journal_entries=257"]);
+    assert!(error.expect_err("too many").contains("are more than the 256 that a program holds"));
+}
+
+/// Blocks of the journal are collected without copies, also where copies of a program unit begin
+/// together because room is scarce.
+#[test]
+fn blocks_of_the_journal_are_collected_where_room_is_scarce() {
+    let keys = [
+        "geometry.channels=1",
+        "geometry.page_bytes=16384",
+        "ftl.mapping_unit_bytes=4096",
+        "ftl.over_provisioning_percent=50",
+        "power.journal_entries=8",
+        "state.initial=full",
+    ];
+    let settings = plain(&keys);
+    let (mut random, units) = (Random(4), u64::from(settings.exported_units));
+    let requests = (0..3 * units).map(|number| write(300 * number, random.below(units)));
+    let (report, run) = record(&settings, &[], &requests.collect::<Vec<_>>());
+    assert_eq!(run.requests.len() as u64, 3 * units);
+    let programs = report.flash.pages["programs"]["journal"];
+    assert!(programs > 16 * 16, "the journal has filled {programs} pages of blocks of 16");
 }
 
 /// Promises that cuts of a run break, and losses by how they came about.

@@ -25,9 +25,13 @@ impl PageFtl {
         if program == 1 || job.folds {
             return false;
         }
+        let needed = u64::from(blocks.valid_units(job.victim)).div_ceil(program);
+        // Nothing is copied out of a block of the journal, and no block is open for that.
+        if needed == 0 {
+            return false;
+        }
         let open = blocks.open_units(plane, blocks.copy_frontier(job.victim));
         let open = open.map_or(0, |(_, before_last)| u64::from(before_last) + 1);
-        let needed = u64::from(blocks.valid_units(job.victim)).div_ceil(program);
         // Other programs leave it one free block.
         let free = base.free_blocks(plane).min(1) * block;
         (open + free) / program < needed + program
