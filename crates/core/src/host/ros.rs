@@ -228,10 +228,12 @@ fn needs_lines(view: &(impl HostView + ?Sized), window: usize, lines: u64) -> bo
     }
     let mut needed = 0;
     for place in places() {
+        let earlier = || places().take_while(|&earlier| earlier < place);
+        let meets = earlier().any(|it| have_a_unit_in_common(view, it, place));
         for page in pages(view, place) {
             let lpn = unit(view, place, page);
-            let counted = || places().take_while(|&earlier| earlier < place);
-            if takes_line(view, lpn) && !counted().any(|it| page_of(view, it, lpn).is_some()) {
+            let counted = || meets && earlier().any(|it| page_of(view, it, lpn).is_some());
+            if takes_line(view, lpn) && !counted() {
                 needed += 1;
                 if needed > lines {
                     return true;
@@ -240,6 +242,15 @@ fn needs_lines(view: &(impl HostView + ?Sized), window: usize, lines: u64) -> bo
         }
     }
     false
+}
+
+/// Whether two requests access a unit in common.
+fn have_a_unit_in_common(view: &(impl HostView + ?Sized), one: usize, other: usize) -> bool {
+    let [(first, end), (from, to)] = [one, other].map(|place| {
+        let first = u64::from(view.first_page(place).get());
+        (first, first + u64::from(view.pages(place)))
+    });
+    first < to && from < end
 }
 
 /// Whether a write of a unit takes a line that counts as free. That is so if the unit has no line,
