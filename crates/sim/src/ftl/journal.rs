@@ -101,8 +101,6 @@ pub(crate) struct Journal {
     program_units: u64,
     /// Pages under way by plane.
     under_way: Vec<u32>,
-    /// Pages that have been begun, with superblocks, modulo a program of each plane.
-    turn: Option<u64>,
     /// Changes in no page.
     open: Vec<Change>,
     pages: VecDeque<Page>,
@@ -149,7 +147,6 @@ impl Journal {
             of_blocks,
             program_units: u64::from(geometry.program_units()),
             under_way: vec![0; geometry.all_planes() as usize],
-            turn: settings.unites_blocks().then_some(0),
             open: Vec::new(),
             pages: VecDeque::new(),
             checkpoints: Checkpoints { pieces, interval, ..Checkpoints::default() },
@@ -229,8 +226,7 @@ impl Journal {
         if self.entries > 0 && (self.open.len() >= self.entries || owes()) {
             let count = self.entries.min(self.open.len());
             let changes = self.open.drain(..count).collect();
-            let pages = count.div_ceil(self.page_entries) as u64;
-            return Due::Pages(self.plane(pages), changes, self.page_entries);
+            return Due::Pages(self.plane(), changes, self.page_entries);
         }
         let pieces = self.due_pieces();
         if pieces == 0 {
@@ -241,7 +237,7 @@ impl Journal {
             self.checkpoints.under_way.push_back(checkpoint);
         }
         self.checkpoints.begun += pieces;
-        Due::Pieces(self.plane(pieces), pieces)
+        Due::Pieces(self.plane(), pieces)
     }
 
     /// A set begins to write a page with these changes.
@@ -419,15 +415,8 @@ impl Journal {
 }
 
 impl Journal {
-    /// The plane of the next pages, so many: the one whose turn it is, for a program of them, or
-    /// the first one of those with the fewest pages under way.
-    fn plane(&mut self, pages: u64) -> PlaneId {
-        if let Some(turn) = &mut self.turn {
-            let round = self.program_units * self.under_way.len() as u64;
-            let plane = *turn / self.program_units;
-            *turn = (*turn + pages) % round;
-            return PlaneId::new(u32::try_from(plane).expect("planes have 32 bits"));
-        }
+    /// The plane of the next page: the first one of those with the fewest pages under way.
+    fn plane(&self) -> PlaneId {
         let planes = (0u32..).zip(&self.under_way);
         let first = planes.min_by_key(|(_, count)| **count).map_or(0, |(plane, _)| plane);
         PlaneId::new(first)

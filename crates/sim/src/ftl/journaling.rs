@@ -6,6 +6,7 @@ use super::lent::{Deed, Lent, Todo};
 use super::stale::StaleRef;
 use crate::handle::SetId;
 use crate::observe::OwnCause;
+use crate::parts::blocks::Frontier;
 use crate::sets::{OwnWork, Stage, Wait};
 use flashyard_core::command::Purpose;
 use flashyard_core::graph::EdgeKind;
@@ -74,9 +75,11 @@ impl Lent<'_> {
             match journal.next_due(before, now) {
                 Due::Pages(plane, changes, of_each) => {
                     let pages = changes.chunks(of_each);
+                    let plane = self.plane_in_turn(plane, pages.len() as u64);
                     pages.for_each(|page| self.journal_set(plane, page.to_vec()));
                 }
                 Due::Pieces(plane, count) => {
+                    let plane = self.plane_in_turn(plane, count);
                     (0..count).for_each(|_| self.journal_set(plane, Vec::new()));
                 }
                 Due::Log(plane, count) => (0..count).for_each(|_| {
@@ -86,6 +89,17 @@ impl Lent<'_> {
                 Due::Nothing => return,
             }
         }
+    }
+
+    /// The plane of so many pages: this one or, with superblocks, the one whose turn it is, for a
+    /// program of them.
+    fn plane_in_turn(&mut self, plane: PlaneId, pages: u64) -> PlaneId {
+        let blocks = &mut self.base.map.blocks;
+        if !blocks.are_united() {
+            return plane;
+        }
+        let pages = u32::try_from(pages).expect("of a program");
+        self.base.stripes[blocks.next_turn(Frontier::Journal, pages) as usize]
     }
 
     /// Makes the set that writes a page.

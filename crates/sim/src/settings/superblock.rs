@@ -44,9 +44,4 @@ pub(super) fn check(keys: &DeviceKeys, planes: u32, fail: &mut impl FnMut(String
         "have all bits a cell, and the SLC cache is filled plane by plane",
         "slc.static_percent = 0 and slc.dynamic_percent = 0",
     );
-    refuse(
-        keys.map.log_bytes > 0,
-        "have a block of each plane, and a log of the map fills those of a plane by itself",
-        "map.log_bytes = 0",
-    );
 }

@@ -31,6 +31,9 @@ pub fn with_superblocks(mut keys: DeviceKeys, random: &mut Random) -> DeviceKeys
     }
     keys.gc.copyback = false;
     keys.slc = DeviceKeys::default().slc;
+    // The log of a device that cannot be cut.
+    let is_cut = keys.power != DeviceKeys::default().power;
+    keys.map.log_bytes = if is_cut { 0 } else { random.pick(&[0, 0, 512, 1_000]) };
     keys.nand.factory_bad_percent = Ppm::from_ppm(random.pick(&[0, 0, 60_000]));
     keys.nand.endurance_cycles = random.pick(&[0, 0, 6, 40]);
     let states = [InitialState::Full, InitialState::Random, InitialState::Aged];
