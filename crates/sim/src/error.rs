@@ -123,8 +123,8 @@ impl SimError {
         if blocks.worn_out(plane) > 0 {
             // Superblocks are as many as the plane with the most worn-out blocks leaves.
             let most = |plane: &PlaneId| blocks.worn_out_blocks(*plane).count();
-            let weakest = ftl.planes().filter(|_| blocks.are_united()).max_by_key(most);
-            let plane = weakest.unwrap_or(plane);
+            let weakest = || ftl.planes().max_by_key(most).expect("a device has planes");
+            let plane = if blocks.are_united() { weakest() } else { plane };
             return Self::WornOut {
                 plane: plane.get(),
                 worn: blocks.worn_out_blocks(plane).collect(),

@@ -165,18 +165,13 @@ keys! {
     }
 }
 
-/// Bytes of a change in the journal: the unit, its place, the number of the change. Assumed.
-const ENTRY_BYTES: u64 = 16;
-
 /// Blocks of each plane that the journal fills where layers have the others: one is filled while
 /// the other one has what was written before. Assumed.
 const LAYER_JOURNAL_BLOCKS: u32 = 2;
 
 impl PowerKeys {
-    /// Changes of the map that fit a mapping unit of so many bytes.
-    pub(crate) const fn entries_of_unit(unit_bytes: u64) -> u64 {
-        unit_bytes / ENTRY_BYTES
-    }
+    /// Bytes of a change in the journal: the unit, its place, the number of the change. Assumed.
+    pub(crate) const ENTRY_BYTES: u64 = 16;
 
     /// Whether pages of a journal or of a checkpoint are written.
     pub const fn is_written(&self) -> bool {

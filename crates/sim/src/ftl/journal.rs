@@ -141,7 +141,7 @@ impl Journal {
         let of_units = |is_kept: bool| if is_kept { settings.exported_units as usize } else { 0 };
         Some(Box::new(Self {
             entries: small(power.journal_entries),
-            page_entries: small(power.journal_entries.min(PowerKeys::entries_of_unit(unit))),
+            page_entries: small(power.journal_entries.min(unit / PowerKeys::ENTRY_BYTES)),
             capacitor,
             scans: power.oob_scan,
             of_blocks,

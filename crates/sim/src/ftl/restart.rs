@@ -50,14 +50,11 @@ pub(super) fn restart_page(
     let mut page = PageFtl::new(settings);
     page.next_stripe = old.next_stripe;
     let blocks = &mut base.map.blocks;
-    let mut victims = old.planes.iter().filter_map(|plane| plane.job).map(|job| job.victim);
-    if blocks.are_united() {
-        // All jobs are of one superblock.
-        victims.next().into_iter().for_each(|block| blocks.set_aside(blocks.home(block)));
-        blocks.forget_promises();
-    } else {
-        victims.for_each(|block| blocks.give_up(block));
-    }
+    let victims = old.planes.iter().filter_map(|plane| plane.job).map(|job| job.victim);
+    // With superblocks all jobs are of one.
+    let count = if blocks.are_united() { 1 } else { old.planes.len() };
+    victims.take(count).for_each(|block| blocks.give_up(block));
+    blocks.forget_promises();
     for &ppn in found.bound {
         base.map.blocks.programmed(ppn);
     }

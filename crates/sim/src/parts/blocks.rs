@@ -548,9 +548,10 @@ impl Blocks {
         pool.begun = block.get() + 1;
     }
 
-    /// Gives up a block that a job was emptying.
+    /// Gives up a block that a job was emptying; with superblocks the one that it is part of, which
+    /// the jobs of all planes give up once.
     pub fn give_up(&mut self, block: BlockId) {
-        if self.is_slc(block) { self.give_up_fold(block) } else { self.set_aside(block) }
+        if self.is_slc(block) { self.give_up_fold(block) } else { self.set_aside(self.home(block)) }
     }
 
     /// Takes the victim that was given up, which is claimed already.

@@ -47,13 +47,14 @@ pub(super) fn check(
          out"
         .to_string(),
     );
-    let most = u64::from(program_units) * PowerKeys::entries_of_unit(unit_bytes);
+    let most = u64::from(program_units) * (unit_bytes / PowerKeys::ENTRY_BYTES);
     refuse(
         power.journal_entries > most,
         format!(
-            "power.journal_entries: {} changes of 16 bytes are more than the {most} that a program \
+            "power.journal_entries: {} changes of {} bytes are more than the {most} that a program \
              holds; set at most {most}",
-            power.journal_entries
+            power.journal_entries,
+            PowerKeys::ENTRY_BYTES
         ),
     );
     refuse(

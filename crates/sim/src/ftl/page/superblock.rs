@@ -150,8 +150,7 @@ impl PageFtl {
             }
         }
         if let Some(block) = victim {
-            let blocks = &mut lent.base.map.blocks;
-            blocks.set_aside(blocks.home(block));
+            lent.base.map.blocks.give_up(block);
         }
         self.united_mut().under_way = 0;
     }

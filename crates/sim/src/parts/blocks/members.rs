@@ -99,18 +99,14 @@ impl Members {
     /// Makes one superblock of good blocks of the retired ones, where each plane has such a block.
     /// Returns which it is. Among equals those of the superblock with the lowest number are taken.
     pub(super) fn assemble(&mut self, retired: &[bool]) -> Option<u32> {
-        let all = 0..self.array.blocks_per_plane;
-        let find = |members: &Self, plane| {
-            let mut unused = all.clone().filter(|at| retired[*at as usize]);
-            unused.find(|at| members.is_good(plane, *at))
+        let first_good = |plane| {
+            let mut all = 0..self.array.blocks_per_plane;
+            all.find(|at| retired[*at as usize] && self.is_good(plane, *at))
         };
-        let whole = find(self, PlaneId::new(0))?;
-        if !self.planes().all(|plane| find(self, plane).is_some()) {
-            return None;
-        }
-        for plane in self.planes() {
+        let found: Vec<u32> = self.planes().map(first_good).collect::<Option<_>>()?;
+        let whole = found[0];
+        for (plane, other) in self.planes().zip(found) {
             if !self.is_good(plane, whole) {
-                let other = find(self, plane).expect("it has been found");
                 self.exchange(plane, [whole, other]);
             }
         }

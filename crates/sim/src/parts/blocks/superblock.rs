@@ -116,6 +116,11 @@ impl Superblocks {
         self.array.block(plane, number)
     }
 
+    /// The block of an open superblock on a plane.
+    pub(super) fn open_block(&self, slot: usize, place: usize, plane: PlaneId) -> BlockId {
+        self.block(plane, BlockId::new(self.opens[slot][place].superblock - 1))
+    }
+
     /// Units of a round, in which each plane has its turn to get a program unit.
     pub(super) const fn round(&self) -> u32 {
         self.array.program_units() * self.array.all_planes()

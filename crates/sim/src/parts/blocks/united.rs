@@ -104,9 +104,8 @@ impl Blocks {
         {
             superblocks.promised[promise] -= 1;
         }
-        let superblock = BlockId::new(superblocks.opens[slot][place].superblock - 1);
+        let block = superblocks.open_block(slot, place, plane);
         superblocks.take(slot, place, plane, 1);
-        let block = superblocks.block(plane, superblock);
         Some((array.unit_of(block, unit), opens))
     }
 
@@ -127,8 +126,7 @@ impl Blocks {
             (superblocks.array, superblocks.next[superblocks.at(slot, place, plane)]);
         let missing = next.next_multiple_of(array.program_units()) - next;
         if missing > 0 {
-            let superblock = BlockId::new(superblocks.opens[slot][place].superblock - 1);
-            let block = superblocks.block(plane, superblock);
+            let block = superblocks.open_block(slot, place, plane);
             self.pad_united(plane, frontier, missing);
             self.programmed_united(array.unit_of(block, next + missing - 1));
         }
@@ -259,9 +257,11 @@ impl Blocks {
 
 /// What becomes of blocks.
 impl Blocks {
-    /// Copies that were promised room do not come any more.
+    /// Copies that were promised room of superblocks do not come any more.
     pub(crate) fn forget_promises(&mut self) {
-        self.united_mut().promised.fill(0);
+        if let Some(superblocks) = &mut self.superblocks {
+            superblocks.promised.fill(0);
+        }
     }
 
     /// See [`Blocks::programmed`].

@@ -228,12 +228,20 @@ impl Blocks {
         self.pools.iter_mut().for_each(|pool| pool.free_blocks = blocks - count);
     }
 
+    /// Whether each block is never used, and how often it has been erased. Superblocks stand for
+    /// their blocks where they lose none.
+    fn bad_and_erases(&self) -> (&[bool], &[u32]) {
+        match self.members() {
+            Some(members) => (&members.bad, &members.erases),
+            None => (&self.bad, &self.erases),
+        }
+    }
+
     /// How often each block has been erased that was not bad from the start.
     pub fn usable_erase_counts(&self) -> impl Iterator<Item = u32> {
-        let (bad, erases, of_each) = match self.members() {
-            Some(members) => (&members.bad, &members.erases, 1),
-            None => (&self.bad, &self.erases, self.blocks_of_each()),
-        };
+        let (bad, erases) = self.bad_and_erases();
+        // A superblock that stands for its blocks has as many as there are planes.
+        let of_each = if self.members().is_some() { 1 } else { self.blocks_of_each() };
         let usable = bad.iter().zip(erases).filter(|(bad, erases)| !**bad || **erases > 0);
         usable.flat_map(move |(_, erases)| std::iter::repeat_n(*erases, of_each))
     }
@@ -254,10 +262,7 @@ impl Blocks {
 
     /// Worn-out blocks of all planes, those of the SLC cache included.
     pub fn grown_bad(&self) -> u64 {
-        let (bad, erases) = match self.members() {
-            Some(members) => (&members.bad, &members.erases),
-            None => (&self.bad, &self.erases),
-        };
+        let (bad, erases) = self.bad_and_erases();
         let worn = bad.iter().zip(erases).filter(|(bad, erases)| **bad && **erases > 0);
         worn.count() as u64
     }
@@ -265,10 +270,7 @@ impl Blocks {
     /// The numbers of a plane's worn-out blocks, counted inside the plane.
     pub fn worn_out_blocks(&self, plane: PlaneId) -> impl Iterator<Item = u32> {
         let blocks = self.geometry.blocks_per_plane;
-        let (bad, erases) = match self.members() {
-            Some(members) => (&members.bad, &members.erases),
-            None => (&self.bad, &self.erases),
-        };
+        let (bad, erases) = self.bad_and_erases();
         let first = plane.get() * blocks;
         (0..blocks).filter(move |number| {
             let index = (first + number) as usize;
