@@ -78,7 +78,7 @@ impl Buffer {
         }
         let waits = &mut self.waits;
         for &set in together {
-            let program = sets.last_stage(set);
+            let program = sets.stage_index(set, Stage::Program);
             if program > sets.commands_over(set)
                 && sets.commands(set)[usize::from(program) - 1].0 != Stage::Buffer
             {
@@ -92,7 +92,7 @@ impl Buffer {
         }
         for (set, wait) in waits.drain(..) {
             for &other in together.iter().filter(|other| **other != set && **other != wait.source) {
-                sets.connect(wait, other, sets.last_stage(other));
+                sets.connect(wait, other, sets.stage_index(other, Stage::Program));
             }
         }
         // They are got one after the other, in this order.
@@ -102,7 +102,7 @@ impl Buffer {
         {
             let wait = Wait { source: last, stage: 0, kind: EdgeKind::Order };
             for &other in others {
-                sets.connect(wait, other, sets.last_stage(other));
+                sets.connect(wait, other, sets.stage_index(other, Stage::Program));
             }
         }
     }

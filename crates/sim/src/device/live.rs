@@ -5,13 +5,13 @@
 
 use super::{Device, SimError};
 use crate::buffer::{Batch, FlushOutcome};
-use crate::ftl::{Charge, Lent, Scheme, Todo};
+use crate::ftl::{Charge, Lent, Run, Scheme, Todo};
 use crate::handle::{LineId, SetId};
 use crate::host::Timer;
 use crate::metrics::counters::Phase;
 use crate::observe::{FlushTrigger, OwnCause};
 use crate::sets::{Mode, Stage};
-use crate::translation::put::AfterPut;
+use crate::translation::put::{AfterPut, Unplanned};
 use flashyard_core::units::{Lpn, PlaneId};
 
 impl Device {
@@ -207,7 +207,7 @@ impl Device {
         match after {
             AfterPut::Over => {}
             AfterPut::Plan { pages, trimmed } => {
-                self.plan_change(set, (pages, 0));
+                self.plan_change(set, Run { pages, left: 0, joins: false });
                 if trimmed {
                     self.ftl.trim_planned(self.sets[set].lpn());
                 }
@@ -222,7 +222,7 @@ impl Device {
     /// A translation layer plans the program of a change whose set there is: a flush, or a write
     /// that is put and programmed at once. It sees so many pages written together, of which so many
     /// follow.
-    fn plan_change(&mut self, set: SetId, run: (u32, u32)) {
+    fn plan_change(&mut self, set: SetId, run: Run) {
         let charge = self.host.charge_of(self.sets[set].charge());
         self.let_ftl(|ftl, lent| ftl.plan_change(set, run, charge, lent));
     }
@@ -262,7 +262,9 @@ impl Device {
             self.waiting().hand_on_ranks(&[set], None);
         }
         if self.ftl.is_planned() {
-            self.work.unplanned.extend_from_slice(flushes);
+            let mut unplanned = std::mem::take(&mut self.work.unplanned);
+            self.translation().list_unplanned(flushes, &mut unplanned);
+            self.work.unplanned = unplanned;
         } else {
             for &set in flushes {
                 self.activate(set);
@@ -281,11 +283,11 @@ impl Device {
         }
         let mut batch = std::mem::take(&mut self.work.unplanned);
         self.translation().sort_flushes(&mut batch);
-        for (place, &set) in batch.iter().enumerate() {
-            let run = self.translation().run_of(&batch[place..]);
-            self.plan_change(set, run);
+        for place in 0..batch.len() {
+            let run = self.translation().run_of(&batch, place);
+            self.plan_change(batch[place].set, run);
         }
-        for &set in &batch {
+        for &Unplanned { set, .. } in &batch {
             self.activate(set);
         }
         batch.clear();

@@ -54,6 +54,7 @@ pub use crate::phases::PhaseKeys;
 use crate::queues::Queues;
 use crate::sets::Sets;
 use crate::translation::Translation;
+use crate::translation::put::Unplanned;
 use crate::view::View;
 use crate::waiting::{Delays, Waiting};
 use crate::zones::ZoneReport;
@@ -103,7 +104,7 @@ struct Work {
     /// Flushes that begin together.
     together: Vec<SetId>,
     /// Flushes that have begun and that a translation layer has not planned yet.
-    unplanned: Vec<SetId>,
+    unplanned: Vec<Unplanned>,
     /// What rooms have left to be done, the next one first.
     todo: Vec<Todo>,
 }

@@ -166,6 +166,17 @@ impl Lent<'_> {
     }
 }
 
+/// Pages that are written together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    /// How many they are.
+    pub(crate) pages: u32,
+    /// How many of them follow the one that is planned.
+    pub(crate) left: u32,
+    /// Whether that one begins to be flushed together with the one that was planned before it.
+    pub(crate) joins: bool,
+}
+
 /// How the data of a write came to be programmed, which says to which placement handle they go.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Wrote {

@@ -45,7 +45,7 @@ pub(crate) use journal::{Change, Known};
 use lent::CopiesDone;
 pub use lent::NandRule;
 pub(crate) use lent::{
-    BegunJob, Binding, Charge, Copied, CopyRun, Deed, Erased, Eraser, Lent, Room, Todo, Wrote,
+    BegunJob, Binding, Charge, Copied, CopyRun, Deed, Erased, Eraser, Lent, Room, Run, Todo, Wrote,
 };
 pub(crate) use page::PLANE_BYTES;
 use page::PageFtl;
@@ -239,6 +239,22 @@ impl Ftl {
         self.is_planned() && sets[set].is_task()
     }
 
+    /// Units of its page that a read for copies needs: those that a merge task copies into one
+    /// program.
+    pub(crate) fn units_read(&self, set: SetId, sets: &Sets) -> u32 {
+        match &self.scheme {
+            Scheme::Planned(planned) if sets[set].is_task() => planned.units_read(set, sets),
+            _ => 1,
+        }
+    }
+
+    /// Units that a merge task programs at once with that of its command.
+    pub(crate) fn programmed_beside(&self, set: SetId, sets: &Sets) -> impl Iterator<Item = Ppn> {
+        let planned = self.planned().filter(|_| sets[set].is_task());
+        let copies = planned.map(|planned| planned.current_copies(sets.plane(set)));
+        copies.into_iter().flatten().skip(1).map(|copy| copy.to())
+    }
+
     /// A write is translated: its program is added to a plan. Returns whether a layer plans it now,
     /// which has to be told more of it ([`Placement::plan_write`]) and adds it then.
     #[inline]
@@ -430,9 +446,9 @@ macro_rules! doors {
 }
 
 doors! {
-    fn plan_write(plan: &mut Plan, lpn: Lpn, run: (u32, u32), charge: Charge);
+    fn plan_write(plan: &mut Plan, lpn: Lpn, run: Run, charge: Charge);
     fn write_made(set: SetId, plan: &Plan, charge: Charge);
-    fn plan_change(set: SetId, run: (u32, u32), charge: Charge);
+    fn plan_change(set: SetId, run: Run, charge: Charge);
     fn block_taken(plane: PlaneId, charge: Charge, owes: bool);
     fn seek_room(set: SetId, charge: Charge) -> Room;
     fn copied(set: SetId);

@@ -1,7 +1,7 @@
 //! What a scheme decides in the life of a set, between phases, and while the device is idle.
 
 use super::base::Base;
-use super::lent::{Binding, Charge, CopiesDone, CopyRun, Lent, Room, Wrote};
+use super::lent::{Binding, Charge, CopiesDone, CopyRun, Lent, Room, Run, Wrote};
 use super::plan::Plan;
 use crate::handle::SetId;
 use crate::parts::layer::MergeCounts;
@@ -13,14 +13,13 @@ use flashyard_core::units::{DieId, Lpn, PlaneId, Ppn, Span, Time};
 /// What a scheme decides. What only some schemes have to do, the others leave out.
 #[expect(unused_variables, reason = "only some schemes need what is left out")]
 pub(super) trait Placement {
-    /// Plans a write of a page that is being translated, and adds its program. `run` is how many
-    /// pages are written together, and how many of them follow. What must be done before the write
-    /// becomes work of its plane.
+    /// Plans a write of a page that is being translated, and adds its program. What must be done
+    /// before the write becomes work of its plane.
     fn plan_write(
         &mut self,
         plan: &mut Plan,
         lpn: Lpn,
-        run: (u32, u32),
+        run: Run,
         charge: Charge,
         lent: &mut Lent<'_>,
     ) {
@@ -31,8 +30,8 @@ pub(super) trait Placement {
     fn write_made(&mut self, set: SetId, plan: &Plan, charge: Charge, lent: &mut Lent<'_>) {}
 
     /// Plans the program of a change that has a set already: a flush, or a write that is put and
-    /// programmed at once. `run` is as for [`Self::plan_write`].
-    fn plan_change(&mut self, set: SetId, run: (u32, u32), charge: Charge, lent: &mut Lent<'_>) {}
+    /// programmed at once.
+    fn plan_change(&mut self, set: SetId, run: Run, charge: Charge, lent: &mut Lent<'_>) {}
 
     /// The program of a request, or of none, has taken a block; with pacing it begins, and `owes`
     /// copies to the job of its plane.

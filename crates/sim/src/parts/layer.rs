@@ -102,6 +102,9 @@ pub struct PageWrite {
     pub request_pages: u32,
     /// How many of the following pages the request writes through this layer as well.
     pub more: u32,
+    /// Whether it can be programmed at once with the page of the write before it, so that it may
+    /// get another page of the same program. Only where programs hold several pages.
+    pub joins: bool,
 }
 
 choice! {
@@ -148,6 +151,10 @@ pub struct Shape {
     pub blocks: u32,
     /// Bytes of a page.
     pub page_bytes: u32,
+    /// Pages that one program holds, from a multiple of that number on: more than 1 where a flash
+    /// page holds several mapping units, or where the pages of a word line are programmed in one
+    /// shot.
+    pub program_pages: u32,
     /// The order in which the pages of a block may be programmed.
     pub order: ProgramOrder,
 }
@@ -163,10 +170,11 @@ impl Shape {
     ) -> Self {
         let layers = span.layers(geometry);
         Self {
-            pages_per_block: geometry.pages_per_block * (geometry.all_planes() / layers),
-            pages: exported.saturating_sub(stripe).div_ceil(layers),
+            pages_per_block: geometry.units_per_block() * (geometry.all_planes() / layers),
+            pages: pages_of_layer(geometry, exported, layers, stripe),
             blocks: geometry.blocks_per_plane,
-            page_bytes: geometry.page_bytes,
+            page_bytes: geometry.unit_bytes(),
+            program_pages: geometry.program_units(),
             order,
         }
     }
@@ -181,6 +189,14 @@ impl Shape {
     pub const fn logical_blocks(&self) -> u32 {
         self.pages.div_ceil(self.pages_per_block)
     }
+}
+
+/// How many of the logical pages below `pages` one of several layers has, with this place in a round
+/// of striping.
+pub(crate) fn pages_of_layer(geometry: &Geometry, pages: u32, layers: u32, stripe: u32) -> u32 {
+    let of_stripe = if layers == 1 { 1 } else { geometry.stripe_units() };
+    let (rounds, rest) = (pages / (layers * of_stripe), pages % (layers * of_stripe));
+    rounds * of_stripe + rest.saturating_sub(stripe * of_stripe).min(of_stripe)
 }
 
 /// What recovery from a loss of power has found on a physical page that is not erased.
@@ -198,7 +214,8 @@ pub struct FoundPage {
 ///
 /// Every answer MUST depend on the earlier calls alone, and after the start calls SHOULD allocate
 /// nothing. A page of a block may be programmed once between two erases, in the order of
-/// [`Shape::order`].
+/// [`Shape::order`], and all pages of a program at once: of writes that join, with no other step
+/// between them, or of copies that follow one another.
 pub trait TranslationLayer: fmt::Debug + Send {
     /// Plans a write of one page. Pages of a request come in ascending order, with none of another
     /// request between them.

@@ -15,11 +15,12 @@ pub(super) fn check_scheme(
     fail: &mut impl FnMut(String),
 ) {
     let name = keys.scheme_name();
-    check_parts(keys, geometry, &format!("ftl.scheme = \"{name}\""), fail);
+    check_parts(keys, &format!("ftl.scheme = \"{name}\""), fail);
     if keys.spans_planes() {
         check_span(keys, fail);
     }
     let Some(scheme) = keys.planner() else { return };
+    check_programs(keys, geometry, scheme.packs_pages(), fail);
     if keys.nand.program_order == ProgramOrder::Sequential && scheme.skips_pages() {
         fail(format!(
             "nand.program_order: ftl.scheme = \"{name}\" leaves pages of a block out, which \
@@ -44,6 +45,27 @@ pub(super) fn check_scheme(
             "{why} (with ftl.log_span = \"superblock\" blocks are superblocks, of {} pages)",
             shape.pages_per_block
         )),
+    }
+}
+
+/// Programs that hold several mapping units need a layer that knows them, and a write buffer that
+/// fills them.
+fn check_programs(
+    keys: &DeviceKeys,
+    geometry: &Geometry,
+    packs: bool,
+    fail: &mut impl FnMut(String),
+) {
+    let (name, units) = (keys.scheme_name(), geometry.program_units());
+    if units > 1 && (!packs || keys.buffer.bytes == 0) {
+        let (why, or) = match packs {
+            true => ("only a write buffer fills", "buffer.bytes, or "),
+            false => ("its layer does not fill", ""),
+        };
+        fail(format!(
+            "ftl.mapping_unit_bytes: ftl.scheme = \"{name}\": {why} programs that hold {units} \
+             mapping units; set {or}ftl.mapping_unit_bytes = 0 and nand.one_shot = false"
+        ));
     }
 }
 
@@ -105,7 +127,7 @@ fn check_span(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
 }
 
 /// Parts that planned pages do not go with; `what` plans them.
-fn check_parts(keys: &DeviceKeys, geometry: &Geometry, what: &str, fail: &mut impl FnMut(String)) {
+fn check_parts(keys: &DeviceKeys, what: &str, fail: &mut impl FnMut(String)) {
     let mut refuse = |wrong: bool, key: &str, why: &str, fix: &str| {
         if wrong {
             fail(format!("{key}: {what} {why}; {fix}"));
@@ -122,12 +144,6 @@ fn check_parts(keys: &DeviceKeys, geometry: &Geometry, what: &str, fail: &mut im
         "ftl.allocation",
         "manages the pages of a plane, so striping must say which they are",
         "set ftl.allocation = \"static\"",
-    );
-    refuse(
-        geometry.program_units() > 1,
-        "ftl.mapping_unit_bytes",
-        "plans one page a program",
-        "set ftl.mapping_unit_bytes = 0 and nand.one_shot = false",
     );
     refuse(
         keys.nand.multi_plane == MultiPlane::SamePage,

@@ -2,7 +2,7 @@
 
 use super::Translation;
 use crate::config::{DataOrder, PartialWrite, UnmappedRead};
-use crate::ftl::{Lent, Plan, Wrote};
+use crate::ftl::{Lent, Plan, Run, Wrote};
 use crate::handle::{RequestId, SetId};
 use crate::sets::Stage;
 use flashyard_core::graph::EdgeKind;
@@ -63,7 +63,8 @@ impl Translation<'_> {
         // A policy that starts pages may start others in between.
         let follow = writes && !self.host.policy().by_pages();
         let left = if follow { pending.pages() - 1 - pending.translated() } else { 0 };
-        let run = (if writes { pending.pages() } else { 1 }, left);
+        let pages = if writes { pending.pages() } else { 1 };
+        let run = Run { pages, left, joins: false };
         let charge = self.host.charge_of(Some(handle));
         let (scheme, base) = self.ftl.parts();
         // The phase goes on: this request has no answer yet.

@@ -2,8 +2,9 @@
 
 use super::Translation;
 use crate::buffer::{Batch, Put};
+use crate::ftl::Run;
 use crate::handle::SetId;
-use flashyard_core::units::PlaneId;
+use flashyard_core::units::{Lpn, PlaneId};
 
 /// What follows when the unit of a write has been put.
 pub(crate) enum AfterPut {
@@ -14,6 +15,15 @@ pub(crate) enum AfterPut {
     Plan { pages: u32, trimmed: bool },
     /// Others of its group fill its program, which runs on this plane.
     Fill { group: u32, plane: PlaneId },
+}
+
+/// A flush that has begun and is not planned.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unplanned {
+    /// The first unit of those that begin together and fill a program, and their number.
+    first: Lpn,
+    batch: u32,
+    pub(crate) set: SetId,
 }
 
 impl Translation<'_> {
@@ -66,18 +76,35 @@ impl Translation<'_> {
         buffer.begin_together(together, batch.asked, self.sets);
     }
 
-    /// Flushes that a translation layer plans go in ascending order of their units.
-    pub(crate) fn sort_flushes(&self, flushes: &mut [SetId]) {
-        flushes.sort_unstable_by_key(|&set| (self.sets[set].lpn(), self.sets.number(set)));
+    /// Flushes that begin together are listed for a translation layer that plans them later.
+    pub(crate) fn list_unplanned(&self, flushes: &[SetId], list: &mut Vec<Unplanned>) {
+        let lpn = |set: &SetId| self.sets[*set].lpn();
+        let fills = self.settings.geometry.program_units() > 1;
+        let first = flushes.iter().map(lpn).min().filter(|_| fills);
+        let batch = if fills { list.last().map_or(0, |last| last.batch + 1) } else { 0 };
+        let all = flushes.iter();
+        list.extend(all.map(|&set| Unplanned { first: first.unwrap_or(lpn(&set)), batch, set }));
     }
 
-    /// Of the first of such flushes: how many dirty units lie around its own, in a block of the
-    /// layer, and how many of the flushes follow one another behind it.
-    pub(crate) fn run_of(&self, flushes: &[SetId]) -> (u32, u32) {
-        let (most, lpn) = (self.ftl.layer_block_pages(), self.sets[flushes[0]].lpn());
-        let follow = flushes[1..].iter().zip(lpn.get() + 1..);
-        let left = follow.take_while(|(next, lpn)| self.sets[**next].lpn().get() == *lpn);
+    /// Flushes that a translation layer plans go in ascending order of their units; what fills a
+    /// program together stays together.
+    pub(crate) fn sort_flushes(&self, flushes: &mut [Unplanned]) {
+        flushes.sort_unstable_by_key(|flush| {
+            let (lpn, number) = (self.sets[flush.set].lpn(), self.sets.number(flush.set));
+            (flush.first, flush.batch, lpn, number)
+        });
+    }
+
+    /// The run of the flush at a place of these: how many dirty units lie around its own, in a
+    /// block of the layer, and how many of the flushes follow one another behind it.
+    pub(crate) fn run_of(&self, flushes: &[Unplanned], place: usize) -> Run {
+        let Unplanned { batch, set, .. } = flushes[place];
+        let (most, lpn) = (self.ftl.layer_block_pages(), self.sets[set].lpn());
+        let follow = flushes[place + 1..].iter().zip(lpn.get() + 1..);
+        let left = follow.take_while(|(next, lpn)| self.sets[next.set].lpn().get() == *lpn);
         let left = u32::try_from(left.take(most as usize).count()).expect("of a block");
-        (self.buffer().run_around(lpn, most), left)
+        let fills = self.settings.geometry.program_units() > 1;
+        let joins = fills && place > 0 && flushes[place - 1].batch == batch;
+        Run { pages: self.buffer().run_around(lpn, most), left, joins }
     }
 }

@@ -189,6 +189,9 @@ impl Waiting<'_> {
             Stage::CopyRead | Stage::FoldRead | Stage::AheadRead => {
                 self.lend().copy_neighbours(head, plane, ppn, last);
             }
+            stage if stage.op() == Op::Program && self.ftl.is_planned() => {
+                self.lend().fill_planned(head, plane, ppn, last);
+            }
             stage if stage.op() == Op::Program => {
                 self.lend().fill_program(head, plane, stage, last);
             }
@@ -264,6 +267,27 @@ impl Waiting<'_> {
         let cause = Padding::of(state.purpose(), state.is_asked());
         self.account.padded(cause, most - taken);
         self.ftl.pad(plane, frontier, taken);
+    }
+
+    /// What a translation layer has planned for the program of `head`, all of which waits by now;
+    /// the rest stays empty.
+    fn fill_planned(&mut self, head: SetId, plane: PlaneId, ppn: Option<Ppn>, last: &mut SetId) {
+        let most = self.settings.geometry.program_units();
+        let program = ppn.expect("a layer gives every program its page").get() / most;
+        let mut taken = self.ftl.programmed_beside(head, self.sets).fold(1, |count, _| count + 1);
+        let writes = self.sets.stage(head) == Stage::Program;
+        let mut at = if writes { self.queues.oldest(plane, Stage::Program) } else { None };
+        while let Some(set) = at.filter(|_| taken < most) {
+            at = self.queues.newer(set);
+            let target = self.sets[set].target();
+            if target.is_some_and(|target| target.get() / most == program) {
+                self.take_from_queue(set);
+                self.ride(set, target, false, last);
+                taken += 1;
+            }
+        }
+        let cause = Padding::of(self.sets[head].purpose(), self.sets[head].is_asked());
+        self.account.padded(cause, most - taken);
     }
 
     /// A command rides along: the first of its page, or one more unit of it.

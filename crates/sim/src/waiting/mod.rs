@@ -363,6 +363,9 @@ impl Waiting<'_> {
     #[inline(always)]
     fn codewords_of(&self, stage: Stage, set: SetId) -> u32 {
         let of_unit = self.flash.codewords();
+        if matches!(stage, Stage::MergeRead | Stage::CopyRead) {
+            return of_unit * self.ftl.units_read(set, self.sets);
+        }
         let whole = of_unit == 1
             || stage != Stage::Read
             || self.settings.keys.buffer.read_allocate != ReadAllocate::Never;

@@ -142,6 +142,11 @@ impl Waiting<'_> {
             let read = read.map(|read| (state.lpn(), (read.order, read.page)));
             let work = (stage.op(), slc);
             self.account.touched(self.sets.plane(set), work, state.ppn(), read);
+            if stage.op() == Op::Program {
+                for beside in self.ftl.programmed_beside(set, self.sets) {
+                    self.account.touched(self.sets.plane(set), work, Some(beside), None);
+                }
+            }
             match stage {
                 Stage::OldRead => self.account.old_read(state.lpn(), self.sets.number(set)),
                 Stage::EvictRead | Stage::RewriteRead => {

@@ -16,7 +16,14 @@ use flashyard_sim::session::{Session, Stop};
 /// A device of a seed that can be cut and is sound; none where it cannot exist.
 fn sound(seed: u64) -> Option<(Settings, Vec<Request>)> {
     let mut random = Random(seed ^ 0xC07);
-    let of = [Family::Any, Family::Cached, Family::LogBlocks, Family::LogBlocks, Family::Cells];
+    let of = [
+        Family::Any,
+        Family::Cached,
+        Family::LogBlocks,
+        Family::LogBlocks,
+        Family::Cells,
+        Family::Packed,
+    ];
     let (settings, requests) = case(random.pick(&of), seed);
     let mut keys = settings.keys;
     // The journal fills a block more of each plane.

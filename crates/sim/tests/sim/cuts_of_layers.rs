@@ -14,13 +14,24 @@ const UNITS: u64 = 220;
 
 /// Every layer by name, its keys, and the mean time between two requests in microseconds: about
 /// what it takes to serve one.
-const LAYERS: [(&str, &[&str], u64); 7] = [
+const LAYERS: [(&str, &[&str], u64); 8] = [
     ("page", &[], 900),
     ("dftl", &["map.store=cmt", "map.cache_bytes=512"], 1_500),
     ("block", &["ftl.scheme=block", "nand.program_order=ascending"], 9_000),
     ("bast", &["ftl.scheme=bast", "nand.program_order=any"], 6_000),
     ("fast", &["ftl.scheme=fast", "nand.program_order=ascending"], 6_000),
     ("last", &["ftl.scheme=last", "nand.program_order=any"], 6_000),
+    (
+        "fast with four units a page",
+        &[
+            "ftl.scheme=fast",
+            "nand.program_order=any",
+            "geometry.page_bytes=16384",
+            "geometry.pages_per_block=4",
+            "ftl.mapping_unit_bytes=4096",
+        ],
+        3_000,
+    ),
     (
         "page with an SLC cache",
         &[

@@ -46,6 +46,7 @@ mod ordering;
 mod own;
 mod own_hosts;
 mod pacing;
+mod packed_logs;
 mod page_map;
 mod part_reads;
 mod placement;

@@ -143,6 +143,36 @@ fn random_devices_with_log_blocks_keep_every_rule() {
     assert!(merged.iter().all(|&count| count > 100), "{merged:?}");
 }
 
+/// The same where a program holds several mapping units, which flushes and merges fill together.
+/// Every fourth device is saved after its requests and asked again, as is the one that was not.
+#[test]
+fn random_devices_with_full_programs_keep_every_rule() {
+    let mut merged = [0; 4];
+    for seed in seeds(10_000..10_120) {
+        let (settings, requests) = case(Family::Packed, seed);
+        let result = std::panic::catch_unwind(|| {
+            if seed.is_multiple_of(4) {
+                assert_goes_on(&settings, &requests);
+            }
+            record(&settings, &[], &requests)
+        });
+        let Ok((report, run)) = result else {
+            panic!("seed {seed}: {:#?}", settings.keys);
+        };
+        assert_eq!(run.requests.len(), requests.len(), "seed {seed}: one answer a request");
+        let attributed: u64 = run.requests.iter().map(|request| request.energy_pj).sum();
+        assert_eq!(attributed, report.energy_pj.attributed, "seed {seed}");
+        let merges = &report.gc.merges;
+        for (sum, count) in
+            merged.iter_mut().zip([merges.switch, merges.partial, merges.full, merges.dead])
+        {
+            *sum += count;
+        }
+    }
+    let [switch, partial, full, dead] = merged;
+    assert!(switch + partial > 100 && full > 1_000 && dead > 100, "{merged:?}");
+}
+
 /// The same with log blocks that are superblocks, some behind a write buffer. Every fourth device
 /// is saved after its requests and asked again, as is the one that was not.
 #[test]

@@ -367,8 +367,11 @@ impl Checker {
             self.programmed[index / 64] |= 1 << (index % 64);
             let next = &mut self.next_unit[self.geometry.block_of(ppn).index()];
             assert_ne!(*next, WORN_OUT, "{ppn:?} is of a bad block");
+            // The units of a program have no order.
+            let program = |unit: u32| unit / self.geometry.program_units();
             let upwards = self.order == ProgramOrder::Ascending;
-            assert!(!upwards || unit >= *next, "programmed downwards: {ppn:?}");
+            let last = program(next.saturating_sub(1));
+            assert!(!upwards || program(unit) >= last, "programmed downwards: {ppn:?}");
             *next = (*next).max(unit + 1);
             return;
         }

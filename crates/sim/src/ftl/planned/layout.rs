@@ -1,7 +1,7 @@
 //! Where the pages and blocks of layers are: each layer has a plane, or one has all of them.
 
 use crate::config::Settings;
-use crate::parts::layer::{LogSpan, Shape};
+use crate::parts::layer::{LogSpan, Shape, pages_of_layer};
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn};
 
@@ -55,13 +55,13 @@ impl Layout {
 
     /// Whether a physical page lies in a block that layers have.
     pub(super) const fn is_of_layer(&self, ppn: Ppn) -> bool {
-        let block = ppn.get() / self.geometry.pages_per_block;
+        let block = self.geometry.block_of(ppn).get();
         block % self.geometry.blocks_per_plane < self.blocks
     }
 
     /// Physical pages of a layer with one plane.
     pub(super) const fn pages_of_layer(&self) -> u32 {
-        self.blocks * self.geometry.pages_per_block
+        self.blocks * self.geometry.units_per_block()
     }
 
     /// The layer of a plane.
@@ -72,45 +72,57 @@ impl Layout {
 
     /// Pages of a block of a layer.
     pub(super) const fn pages_per_block(&self) -> u32 {
-        self.geometry.pages_per_block * self.width
+        self.geometry.units_per_block() * self.width
     }
 
     /// How many of the logical pages below `pages` a layer has.
     pub(super) fn share(&self, layer: usize, pages: u32) -> u32 {
         let stripe = if self.spans { 0 } else { self.stripes[layer] };
-        pages.saturating_sub(stripe).div_ceil(self.layers)
+        pages_of_layer(&self.geometry, pages, self.layers, stripe)
     }
 
-    /// How many of `left` logical pages in a row a layer has.
-    pub(super) const fn follow(&self, left: u32) -> u32 {
-        left / self.layers
+    /// How many of the `left` logical pages behind a page its layer has.
+    pub(super) fn follow(&self, lpn: Lpn, left: u32) -> u32 {
+        let (layer, next) = (self.layer(self.geometry.plane_of_lpn(lpn)), lpn.get() + 1);
+        if left == 0 { 0 } else { self.share(layer, next + left) - self.share(layer, next) }
     }
 
     /// The number of a logical page in its layer.
     #[inline]
     pub(super) const fn local(&self, lpn: Lpn) -> u32 {
-        lpn.get() / self.layers
+        let (run, at) = self.split_stripe(lpn.get());
+        run / self.layers * self.geometry.stripe_units() + at
+    }
+
+    /// The run of a striped number and its place there. With one layer, all is one row.
+    #[inline]
+    const fn split_stripe(&self, number: u32) -> (u32, u32) {
+        let run = self.geometry.stripe_units();
+        // A division costs more than the question.
+        if run == 1 { (number, 0) } else { (number / run, number % run) }
     }
 
     /// The logical page of the layer of a plane.
     #[inline]
     pub(super) fn lpn(&self, plane: PlaneId, local: u32) -> Lpn {
         let stripe = if self.spans { 0 } else { self.stripes[plane.index()] };
-        Lpn::new(local * self.layers + stripe)
+        let (run, at) = self.split_stripe(local);
+        Lpn::new((run * self.layers + stripe) * self.geometry.stripe_units() + at)
     }
 
     /// The physical page of the layer of a plane.
     #[inline]
     pub(super) fn ppn(&self, plane: PlaneId, local: u32) -> Ppn {
-        let pages_per_block = self.geometry.pages_per_block;
-        let pages_per_plane = self.geometry.blocks_per_plane * pages_per_block;
+        let pages_per_plane = self.geometry.blocks_per_plane * self.geometry.units_per_block();
         if !self.spans {
             return Ppn::new(plane.get() * pages_per_plane + local);
         }
-        // Pages of a superblock go round the planes.
-        let (row, stripe) = (local / self.width, local % self.width);
+        // Programs of a superblock go round the planes.
+        let of_program = self.geometry.program_units();
+        let (program, at) = (local / of_program, local % of_program);
+        let (row, stripe) = (program / self.width, program % self.width);
         let plane = self.planes[stripe as usize];
-        Ppn::new(plane.get() * pages_per_plane + row)
+        Ppn::new(plane.get() * pages_per_plane + row * of_program + at)
     }
 
     /// The blocks of a block of the layer of a plane, in the order of planes.

@@ -36,6 +36,7 @@ use flashyard_core::command::Purpose;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, Lpn, Ppn};
 use layout::Layout;
+use planning::ProgramWait;
 use queue::MergeQueue;
 use spread::Spread;
 
@@ -98,6 +99,8 @@ pub(crate) struct Planned {
     /// What a task that comes to a step waits for: changes and the stage that commits each; empty
     /// between uses.
     waits: Vec<(SetId, u8)>,
+    /// The program that the last planned page of the host belongs to, and what that waits for.
+    joined: Option<(u32, [Option<ProgramWait>; 3])>,
 }
 
 impl Planned {
@@ -136,7 +139,8 @@ impl Planned {
             unmeasured: MergeCounts::default(),
             before: MergeCounts::default(),
             untold: MergeCounts::default(),
-            waits: Vec::with_capacity(3 * geometry.pages_per_block as usize),
+            waits: Vec::with_capacity(3 * geometry.units_per_block() as usize),
+            joined: None,
         }))
     }
 
@@ -195,7 +199,9 @@ impl Planned {
     /// A page is written, with all that is planned for it, without timing.
     pub(crate) fn write_at_once(&mut self, settings: &Settings, lpn: Lpn, map: &mut PageMap) {
         let plane = settings.geometry.plane_of_lpn(lpn);
-        let page = PageWrite { lpn: self.layout.local(lpn), request_pages: 1, more: 0 };
+        // As if a buffer had filled every program.
+        let joins = self.geometry.program_units() > 1;
+        let page = PageWrite { lpn: self.layout.local(lpn), request_pages: 1, more: 0, joins };
         let mut plan = std::mem::take(&mut self.plan);
         plan.steps.clear();
         self.layers[self.layout.layer(plane)].write(page, &mut plan);
@@ -222,23 +228,35 @@ impl Planned {
         map.lay_sectors(lpn);
     }
 
-    /// A page has been programmed. Returns whether it is the first one of its block.
+    /// A page has been programmed, and all others of its program with it. Returns whether it is the
+    /// first one of its block.
     fn note_page(&mut self, ppn: Ppn, map: &mut PageMap) -> bool {
-        let block = ppn.get() / self.geometry.pages_per_block;
-        self.written[ppn.index() / 64] |= 1 << (ppn.index() % 64);
-        let used = &mut self.used[block as usize];
+        if self.is_written(ppn) {
+            return false;
+        }
+        let (block, pages) = (self.geometry.block_of(ppn), self.geometry.program_units());
+        let first = ppn.index() - ppn.index() % pages as usize;
+        for page in first..first + pages as usize {
+            self.written[page / 64] |= 1 << (page % 64);
+        }
+        let used = &mut self.used[block.index()];
         let is_first = *used == 0;
         if is_first {
-            map.blocks.use_planned(BlockId::new(block));
+            map.blocks.use_planned(block);
         }
-        *used += 1;
+        *used += pages;
         is_first
+    }
+
+    /// Whether a page has been programmed since the last erase of its block.
+    fn is_written(&self, ppn: Ppn) -> bool {
+        self.written[ppn.index() / 64] & (1 << (ppn.index() % 64)) != 0
     }
 
     /// A block has been erased; returns whether any page of it had been programmed.
     fn forget_pages(&mut self, block: BlockId) -> bool {
         let first = self.geometry.unit_of(block, 0).index();
-        for page in first..first + self.geometry.pages_per_block as usize {
+        for page in first..first + self.geometry.units_per_block() as usize {
             self.written[page / 64] &= !(1 << (page % 64));
         }
         std::mem::take(&mut self.used[block.index()]) > 0

@@ -3,7 +3,9 @@
 
 use super::Planned;
 use crate::ftl::base::Base;
-use crate::ftl::lent::{Binding, Charge, CopiesDone, CopyRun, Deed, Erased, Eraser, Lent, Todo};
+use crate::ftl::lent::{
+    Binding, Charge, CopiesDone, CopyRun, Deed, Erased, Eraser, Lent, Run, Todo,
+};
 use crate::ftl::placement::Placement;
 use crate::ftl::plan::Plan;
 use crate::handle::SetId;
@@ -18,12 +20,14 @@ impl Placement for Planned {
         &mut self,
         plan: &mut Plan,
         lpn: Lpn,
-        run: (u32, u32),
+        run: Run,
         charge: Charge,
         lent: &mut Lent<'_>,
     ) {
         let (target, behind) = self.plan_program(lpn, run, charge, lent);
-        for (source, stage, kind) in self.target_waits(target, lent.sets).into_iter().flatten() {
+        for (source, stage, kind) in
+            self.target_waits(target, false, lent.sets).into_iter().flatten()
+        {
             plan.wait(source, stage, kind);
         }
         let plane = self.geometry.plane_of(target);
@@ -41,12 +45,13 @@ impl Placement for Planned {
         self.target_known(set, target, (ends.then_some(last), charge), lent);
     }
 
-    fn plan_change(&mut self, set: SetId, run: (u32, u32), charge: Charge, lent: &mut Lent<'_>) {
+    fn plan_change(&mut self, set: SetId, run: Run, charge: Charge, lent: &mut Lent<'_>) {
         let (target, behind) = self.plan_program(lent.sets[set].lpn(), run, charge, lent);
         let program = lent.sets.stage_index(set, Stage::Program);
         let last = lent.sets.last_stage(set);
         lent.sets.place_stage(set, program, self.geometry.plane_of(target));
-        for (source, stage, kind) in self.target_waits(target, lent.sets).into_iter().flatten() {
+        let waits = self.target_waits(target, run.joins, lent.sets);
+        for (source, stage, kind) in waits.into_iter().flatten() {
             lent.todo.push(Todo::Wait(set, program, Wait { source, stage, kind }));
         }
         let order = lent.sets.take_number();
@@ -61,8 +66,10 @@ impl Placement for Planned {
     }
 
     fn copied(&mut self, set: SetId, lent: &mut Lent<'_>) {
-        let copy = self.task_copied(lent.sets.plane(set), &mut lent.base.map);
-        lent.note(Deed::Copied(set, copy));
+        for step in self.current_copies(lent.sets.plane(set)) {
+            let copy = Self::task_copied(step, &mut lent.base.map);
+            lent.note(Deed::Copied(set, copy));
+        }
         lent.write_journal(None);
     }
 
@@ -91,16 +98,21 @@ impl Placement for Planned {
         let left = lent.sets.span(set).as_ns() - lent.sets.nominal(stage).as_ns();
         lent.sets.set_span(set, Span::from_ns(left));
         if stage == self.stages.read {
+            if self.reads_on(set, plane, lent) {
+                return true;
+            }
             lent.sets.turn_into(set, self.stages.program);
             lent.sets.move_to(set, plane);
             lent.go_on(set);
             return true;
         }
+        let done =
+            if self.current_step(plane).erases() { 1 } else { self.current_copies(plane).count() };
         let queue = &mut self.queues[plane.index()];
-        queue.steps.pop_front();
+        queue.steps.drain(..done);
         let task = queue.tasks.front_mut().expect("a task is under way");
         debug_assert_eq!(task.set, set, "tasks of a plane are done in order");
-        task.left -= 1;
+        (task.left, task.reads) = (task.left - done as u32, 0);
         if task.left > 0 {
             self.begin_step(set, plane, lent);
             lent.go_on(set);

@@ -2,7 +2,7 @@
 
 use super::Planned;
 use super::waits::commit_stage;
-use crate::ftl::lent::{Charge, Lent, Todo};
+use crate::ftl::lent::{Charge, Lent, Run, Todo};
 use crate::ftl::placement::Placement;
 use crate::ftl::stale::StaleRef;
 use crate::handle::SetId;
@@ -12,7 +12,7 @@ use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::{Lpn, PlaneId, Ppn};
 
 /// What a program of the host waits for: a set, the stage of that, and why.
-type ProgramWait = (SetId, u8, EdgeKind);
+pub(super) type ProgramWait = (SetId, u8, EdgeKind);
 
 impl Planned {
     /// Calls a layer, whose steps are in the plan then. Returns at how many candidates for victims
@@ -46,13 +46,17 @@ impl Planned {
     pub(super) fn plan_program(
         &mut self,
         lpn: Lpn,
-        (request_pages, left): (u32, u32),
+        run: Run,
         charge: Charge,
         lent: &mut Lent<'_>,
     ) -> (Ppn, usize) {
         let plane = lent.base.plane_of_lpn(lpn);
-        let more = self.layout.follow(left);
-        let page = PageWrite { lpn: self.layout.local(lpn), request_pages, more };
+        let page = PageWrite {
+            lpn: self.layout.local(lpn),
+            request_pages: run.pages,
+            more: self.layout.follow(lpn, run.left),
+            joins: run.joins,
+        };
         let (searches, ()) = self.ask(plane, |layer, plan| layer.write(page, plan));
         let mut steps = self.plan.steps.iter().enumerate();
         let host = steps.find_map(|(place, step)| match step {
@@ -62,6 +66,10 @@ impl Planned {
         let (before, to) = host.expect("a plan of a write programs its page");
         let target = self.layout.ppn(plane, to);
         self.programs[self.geometry.block_of(target).index()] += 1;
+        if self.plan.steps.len() > 1 {
+            // What is done between two writes may erase the block of the first one.
+            self.joined = None;
+        }
         if before > 0 {
             let plane = self.geometry.plane_of(target);
             self.add_tasks(plane, 0..before, (charge, searches), lent);
@@ -97,8 +105,22 @@ impl Planned {
         }
     }
 
-    /// What a program of the host waits for, by its page.
-    pub(super) fn target_waits(&self, target: Ppn, sets: &Sets) -> [Option<ProgramWait>; 3] {
+    /// What a program of the host waits for, by its page: what is programmed at once with the page
+    /// that was planned before it waits for the same.
+    pub(super) fn target_waits(
+        &mut self,
+        target: Ppn,
+        joins: bool,
+        sets: &Sets,
+    ) -> [Option<ProgramWait>; 3] {
+        let program = target.get() / self.geometry.program_units();
+        match self.joined.filter(|joined| joins && joined.0 == program) {
+            Some((_, waits)) => waits,
+            None => self.joined.insert((program, self.waits_of(target, sets))).1,
+        }
+    }
+
+    fn waits_of(&self, target: Ppn, sets: &Sets) -> [Option<ProgramWait>; 3] {
         let plane = self.geometry.plane_of(target);
         let block = self.geometry.block_of(target).index();
         let last = self.queues[plane.index()].tasks.back().map(|last| last.set);

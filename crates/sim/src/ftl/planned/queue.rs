@@ -6,6 +6,7 @@ use crate::ftl::page_map::{Owner, PageMap};
 use crate::ftl::stale::StaleRef;
 use crate::handle::SetId;
 use crate::parts::layer::Step;
+use crate::sets::Sets;
 use flashyard_core::graph::NIL;
 use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn};
 use std::collections::VecDeque;
@@ -59,6 +60,8 @@ pub(super) struct MergeTask {
     pub(super) set: SetId,
     /// How many of the steps are left.
     pub(super) left: u32,
+    /// Which of the copies into the current program is being read.
+    pub(super) reads: u32,
     /// The gate behind which it begins; it may be open.
     pub(super) gate: StaleRef,
 }
@@ -80,10 +83,62 @@ impl Planned {
         }
     }
 
-    /// The step that a plane is at.
+    /// The step that a plane is at; of several copies into one program, the first one.
     #[inline]
     pub(super) fn current_step(&self, plane: PlaneId) -> PlannedStep {
         self.queues[plane.index()].steps[0]
+    }
+
+    /// How many of these steps, all of one task, are done by one program or one erase: those that
+    /// copy into one program.
+    pub(super) fn together(&self, steps: impl Iterator<Item = PlannedStep>) -> usize {
+        let pages = self.geometry.program_units();
+        let mut steps = steps.peekable();
+        match steps.peek().filter(|first| pages > 1 && !first.erases()) {
+            Some(&first) => steps
+                .take_while(|next| !next.erases() && next.to / pages == first.to / pages)
+                .count(),
+            None => 1,
+        }
+    }
+
+    /// The copies of the program that a plane is at.
+    pub(in crate::ftl) fn current_copies(
+        &self,
+        plane: PlaneId,
+    ) -> impl Iterator<Item = PlannedStep> {
+        let queue = &self.queues[plane.index()];
+        let steps = queue.steps.iter().copied();
+        let count = self.together(steps.clone().take(queue.tasks[0].left as usize));
+        steps.take(count)
+    }
+
+    /// Of copies into one program from the `at`-th on, the first one whose flash page no earlier
+    /// one reads.
+    pub(super) fn next_read(
+        &self,
+        copies: impl Iterator<Item = PlannedStep> + Clone,
+        at: usize,
+    ) -> Option<usize> {
+        let page = |copy: PlannedStep| copy.from / self.geometry.units_per_page;
+        let is_read = |(place, copy): &(usize, PlannedStep)| {
+            copies.clone().take(*place).any(|earlier| page(earlier) == page(*copy))
+        };
+        let later = copies.clone().enumerate().skip(at);
+        later.skip_while(is_read).map(|(place, _)| place).next()
+    }
+
+    /// How many of the copies into one program come out of the page that a task reads.
+    pub(in crate::ftl) fn units_read(&self, set: SetId, sets: &Sets) -> u32 {
+        let plane = self.lane(set, sets.plane(set));
+        if self.geometry.program_units() == 1 {
+            return 1;
+        }
+        let page = |copy: PlannedStep| copy.from / self.geometry.units_per_page;
+        let reads = self.queues[plane.index()].tasks[0].reads as usize;
+        let current = page(self.queues[plane.index()].steps[reads]);
+        let of_page = self.current_copies(plane).filter(|copy| page(*copy) == current);
+        u32::try_from(of_page.count()).expect("pages of a program")
     }
 
     /// The copy that comes next in the task that a plane is at; none where an erase comes next, or
@@ -94,9 +149,8 @@ impl Planned {
         (queue.tasks[0].left > 1 && !next.erases()).then_some(*next)
     }
 
-    /// The copy that a plane is at has been programmed.
-    pub(super) fn task_copied(&mut self, plane: PlaneId, map: &mut PageMap) -> Copied {
-        let step = self.current_step(plane);
+    /// A copy of the program that a plane is at has been programmed.
+    pub(super) fn task_copied(step: PlannedStep, map: &mut PageMap) -> Copied {
         let (owner, current) = (Owner::Data(step.lpn()), map.is_valid(step.from()));
         if current {
             debug_assert_eq!(map.owner(step.from()), Some(owner), "a page changed hands");

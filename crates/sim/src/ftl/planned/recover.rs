@@ -24,6 +24,7 @@ impl Planned {
             orders.clear();
         }
         self.programs.fill(0);
+        self.joined = None;
         for &ppn in found.bound {
             self.note_page(ppn, map);
         }
@@ -38,7 +39,7 @@ impl Planned {
 
     /// What was found on a page; none of an erased one.
     fn found_page(&self, ppn: Ppn, found: &Recovered<'_>) -> Option<FoundPage> {
-        if self.written[ppn.index() / 64] & (1 << (ppn.index() % 64)) == 0 {
+        if !self.is_written(ppn) {
             return None;
         }
         let (owner, version) = (found.owner[ppn.index()], found.version[ppn.index()]);

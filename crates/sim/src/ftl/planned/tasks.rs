@@ -166,7 +166,7 @@ impl Planned {
         }
         let queue = &mut self.queues[plane.index()];
         let before = queue.tasks.back().map(|task| task.set);
-        queue.tasks.push_back(MergeTask { set, left: count, gate });
+        queue.tasks.push_back(MergeTask { set, left: count, reads: 0, gate });
         let first = queue.steps.len() - count as usize;
         let last = *queue.steps.back().expect("a task has steps");
         if last.erases() {
@@ -178,14 +178,32 @@ impl Planned {
                 self.filler[self.geometry.block_of(step.to()).index()] = task;
             }
         }
-        let nominal = |stage| lent.sets.nominal(stage);
-        let copy = nominal(self.stages.read) + nominal(self.stages.program);
-        let mut span = Span::from_ns(copy.as_ns() * u64::from(copies));
-        if last.erases() {
-            span += nominal(self.stages.erase);
-        }
-        lent.sets.set_span(set, span);
+        let (reads, programs) = self.operations(plane, (first, copies as usize));
+        let nominal = |stage, count: u64| lent.sets.nominal(stage).as_ns() * count;
+        let copying = nominal(self.stages.read, reads) + nominal(self.stages.program, programs);
+        let erasing = nominal(self.stages.erase, last.erases().into());
+        lent.sets.set_span(set, Span::from_ns(copying + erasing));
         before
+    }
+
+    /// How many reads and programs so many copies of a merge queue take, from a place on.
+    fn operations(&self, plane: PlaneId, (mut at, copies): (usize, usize)) -> (u64, u64) {
+        let (end, of_program) = (at + copies, self.geometry.program_units());
+        if of_program == 1 {
+            return (copies as u64, copies as u64);
+        }
+        let (mut reads, mut programs) = (0, 0);
+        while at < end {
+            let steps = self.queues[plane.index()].steps.range(at..end).copied();
+            let count = self.together(steps.clone());
+            let copies = steps.take(count);
+            let mut next = 0;
+            while let Some(place) = self.next_read(copies.clone(), next) {
+                (reads, next) = (reads + 1, place + 1);
+            }
+            (at, programs) = (at + count, programs + 1);
+        }
+        (reads, programs)
     }
 }
 
@@ -193,7 +211,7 @@ impl Planned {
 impl Planned {
     /// The copy of a task that runs ahead has been programmed: it goes on with the next one.
     pub(super) fn copied_in_bulk(&mut self, plane: PlaneId, map: &mut PageMap) -> Copied {
-        let copy = self.task_copied(plane, map);
+        let copy = Self::task_copied(self.current_step(plane), map);
         self.note_page(copy.to, map);
         let queue = &mut self.queues[plane.index()];
         queue.steps.pop_front();

@@ -108,7 +108,11 @@ impl Planned {
             self.wait_until_empty(step.block(), number, lent.sets, &lent.base.map);
         } else {
             lent.sets.turn_into_copy(set, self.stages.read, step.from());
-            self.wait_for_copy(step, number, lent.sets, &lent.base.map);
+            let copies = self.current_copies(plane).count();
+            for at in 0..copies {
+                let step = self.queues[plane.index()].steps[at];
+                self.wait_for_copy(step, number, lent.sets, &lent.base.map);
+            }
         }
         if self.spans() {
             let reads = (!step.erases()).then(|| geometry.plane_of(step.from()));
@@ -120,5 +124,24 @@ impl Planned {
         if !self.waits.is_empty() {
             lent.todo.push(Todo::HandOn(set));
         }
+    }
+    /// A task has read a page, and what goes into the same program lies on others too: it goes on
+    /// with the next one of them. Returns whether there is one.
+    pub(super) fn reads_on(&mut self, set: SetId, plane: PlaneId, lent: &mut Lent<'_>) -> bool {
+        if self.geometry.program_units() == 1 {
+            return false;
+        }
+        let queue = &self.queues[plane.index()];
+        let (read, count) = (queue.tasks[0].reads as usize, self.current_copies(plane).count());
+        let copies = queue.steps.iter().take(count).copied();
+        let Some(next) = self.next_read(copies, read + 1) else { return false };
+        let from = queue.steps[next].from();
+        self.queues[plane.index()].tasks[0].reads = next as u32;
+        lent.sets.turn_into_copy(set, self.stages.read, from);
+        if self.spans() {
+            lent.sets.move_to(set, self.geometry.plane_of(from));
+        }
+        lent.go_on(set);
+        true
     }
 }

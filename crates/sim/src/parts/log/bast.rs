@@ -133,7 +133,7 @@ impl Bast {
 
 impl TranslationLayer for Bast {
     fn write(&mut self, page: PageWrite, plan: &mut Plan) {
-        if self.engine.write_in_place(page.lpn, plan) {
+        if self.engine.write_in_place(page, plan) {
             return;
         }
         let block = self.open_log(self.engine.block_of(page.lpn), plan);

@@ -105,7 +105,7 @@ impl Block {
 
 impl TranslationLayer for Block {
     fn write(&mut self, page: PageWrite, plan: &mut Plan) {
-        if self.rewrite.is_some() || !self.engine.write_in_place(page.lpn, plan) {
+        if self.rewrite.is_some() || !self.engine.write_in_place(page, plan) {
             self.rewrite(page, plan);
         }
     }

@@ -6,9 +6,13 @@
 //! the work on flash that they stand for. Where pages of a block must be programmed upwards, a page
 //! that lies below the last programmed one of its data block goes to a log block, and a log block
 //! is completed by copies only behind its last page.
+//!
+//! Where a program holds several pages, the host's pages go to the same one as long as their writes
+//! join. What it then lacks stays empty, so what comes later goes to a log block too, and a log
+//! block is completed only where its programs lack nothing.
 
 use super::interface::NONE;
-use crate::parts::layer::{MergeCounts, Plan, ProgramOrder, Shape, Step};
+use crate::parts::layer::{MergeCounts, PageWrite, Plan, ProgramOrder, Shape, Step};
 use crate::saved::{Reader, RestoreError, Saved, Writer, saved};
 use std::collections::VecDeque;
 
@@ -20,6 +24,7 @@ pub(super) const TORN: u32 = u32::MAX - 1;
 #[derive(Clone, Debug)]
 pub(super) struct Engine {
     pub(super) pages_per_block: u32,
+    program_pages: u32,
     logical_blocks: u32,
     /// Whether pages of a block are programmed upwards.
     upwards: bool,
@@ -42,6 +47,9 @@ pub(super) struct Engine {
     pub(super) strays: VecDeque<u32>,
     pub(super) groups: Option<Groups>,
     pub(super) counts: MergeCounts,
+    /// The page behind the last one of the host, while the next one may be programmed with that;
+    /// else [`NONE`].
+    pub(super) open: u32,
 }
 
 /// How many distinct logical blocks have valid pages in a tracked block, kept in O(1) a page: the
@@ -92,6 +100,7 @@ impl Engine {
         let pages = blocks * shape.pages_per_block as usize;
         Self {
             pages_per_block: shape.pages_per_block,
+            program_pages: shape.program_pages,
             logical_blocks,
             upwards: shape.order != ProgramOrder::Any,
             data: vec![NONE; logical_blocks as usize],
@@ -104,6 +113,7 @@ impl Engine {
             strays: VecDeque::new(),
             groups: None,
             counts: MergeCounts::default(),
+            open: NONE,
         }
     }
 
@@ -171,7 +181,32 @@ impl Engine {
 
     /// Whether a block that is filled page by page has no room left.
     pub(super) fn is_full(&self, block: u32) -> bool {
-        self.end[block as usize] == self.pages_per_block
+        self.next_offset(block) == self.pages_per_block
+    }
+
+    /// The offset of the next page that the host may program in a block that is filled page by
+    /// page: of the program that is being filled, or of the next one.
+    fn next_offset(&self, block: u32) -> u32 {
+        let end = self.end[block as usize];
+        let goes_on = self.program_pages == 1 || self.page(block, end) == self.open;
+        if goes_on { end } else { end.next_multiple_of(self.program_pages) }
+    }
+
+    /// Whether the host may program a page: nothing of its program has been, but for what is
+    /// programmed with it.
+    pub(super) fn is_free(&self, ppn: u32) -> bool {
+        if self.owner[ppn as usize] != NONE {
+            return false;
+        }
+        let program = ppn / self.program_pages;
+        let joins = self.open != NONE && self.open / self.program_pages == program;
+        joins || !self.is_begun(program)
+    }
+
+    /// Whether any page of a program has been programmed.
+    fn is_begun(&self, program: u32) -> bool {
+        let first = (program * self.program_pages) as usize;
+        self.owner[first..first + self.program_pages as usize].iter().any(|owner| *owner != NONE)
     }
 
     /// Distinct logical blocks with valid pages in a block filled by [`Self::append_tracked`].
@@ -185,6 +220,7 @@ impl Engine {
         let block = self.next_free();
         if self.used[block as usize] > 0 {
             self.clear(block);
+            self.open = NONE;
             plan.steps.push(Step::Erase { block });
         }
         block
@@ -214,12 +250,13 @@ impl Engine {
     /// The host's page goes to a free page.
     pub(super) fn program(&mut self, lpn: u32, ppn: u32, plan: &mut Plan) {
         self.put(lpn, ppn);
+        self.open = if (ppn + 1).is_multiple_of(self.program_pages) { NONE } else { ppn + 1 };
         plan.steps.push(Step::Host { to: ppn });
     }
 
     /// The host's page goes to the next page of a log block.
     pub(super) fn append(&mut self, lpn: u32, block: u32, plan: &mut Plan) -> u32 {
-        let ppn = self.page(block, self.end[block as usize]);
+        let ppn = self.page(block, self.next_offset(block));
         self.program(lpn, ppn, plan);
         ppn
     }
@@ -277,6 +314,7 @@ impl Engine {
     /// Erases a block without valid pages and puts it at the end of the free list.
     pub(super) fn erase(&mut self, block: u32, plan: &mut Plan) {
         self.clear(block);
+        self.open = NONE;
         self.free.push_back(block);
         plan.steps.push(Step::Erase { block });
     }
@@ -296,7 +334,11 @@ impl Engine {
 
     /// The host's page goes to its place in its data block if that may be programmed. What recovery
     /// has left over is merged first.
-    pub(super) fn write_in_place(&mut self, lpn: u32, plan: &mut Plan) -> bool {
+    pub(super) fn write_in_place(&mut self, write: PageWrite, plan: &mut Plan) -> bool {
+        let lpn = write.lpn;
+        if !write.joins {
+            self.open = NONE;
+        }
         self.merge_strays(plan);
         let (lbn, offset) = self.split(lpn);
         if self.data[lbn as usize] == NONE {
@@ -304,8 +346,7 @@ impl Engine {
         }
         let block = self.data[lbn as usize];
         let ppn = self.page(block, offset);
-        let free = self.owner[ppn as usize] == NONE
-            && !(self.upwards && offset < self.end[block as usize]);
+        let free = self.is_free(ppn) && !(self.upwards && offset < self.end[block as usize]);
         if free {
             self.program(lpn, ppn, plan);
         }
@@ -326,6 +367,7 @@ impl Engine {
         let to = self.page(block, offset);
         self.invalidate(from, old);
         self.take_page(lpn, to, block, offset);
+        self.open = NONE;
         plan.steps.push(Step::Copy { lpn, from, to });
         true
     }
@@ -411,10 +453,16 @@ impl Engine {
 
     /// Whether what a log block lacks may be copied into it.
     fn can_complete(&self, lbn: u32, log: u32) -> bool {
-        !self.upwards
-            || (0..self.end[log as usize]).all(|offset| {
-                let ppn = self.newest[self.page(lbn, offset) as usize];
-                ppn == NONE || self.block_of(ppn) == log
-            })
+        let end = match (self.upwards, self.program_pages) {
+            (true, _) => self.end[log as usize],
+            (false, 1) => 0,
+            (false, _) => self.pages_per_block,
+        };
+        let behind = end.next_multiple_of(self.program_pages);
+        (0..behind).all(|offset| {
+            let ppn = self.newest[self.page(lbn, offset) as usize];
+            let lacks = self.upwards || self.is_begun(self.page(log, offset) / self.program_pages);
+            !lacks || ppn == NONE || self.block_of(ppn) == log
+        })
     }
 }

@@ -166,7 +166,7 @@ impl Fast {
 
 impl TranslationLayer for Fast {
     fn write(&mut self, page: PageWrite, plan: &mut Plan) {
-        if self.engine.write_in_place(page.lpn, plan) {
+        if self.engine.write_in_place(page, plan) {
             return;
         }
         if !self.sequential_log {
@@ -177,7 +177,7 @@ impl TranslationLayer for Fast {
             return self.open_sequential(lbn, 0, plan);
         }
         if let Some(open) = self.sequential.filter(|open| open.lbn == lbn) {
-            if open.next == offset {
+            if open.next == offset && self.engine.is_free(self.engine.page(open.block, offset)) {
                 return self.append_sequential(open, plan);
             }
             match self.broken_run {

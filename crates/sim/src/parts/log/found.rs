@@ -65,6 +65,7 @@ impl Engine {
         }
         self.free.clear();
         self.strays.clear();
+        self.open = NONE;
         if let Some(groups) = &mut self.groups {
             groups.leader.fill(NONE);
             groups.members.fill(0);

@@ -28,6 +28,12 @@ pub trait Scheme {
         false
     }
 
+    /// Whether it knows programs that hold several pages ([`Shape::program_pages`]). Devices whose
+    /// flash pages hold several mapping units refuse the others.
+    fn packs_pages(&self) -> bool {
+        false
+    }
+
     /// Spare blocks of a plane that it needs to recover from a loss of power
     /// ([`TranslationLayer::recover`]); `None` where it does not recover, so that such a device
     /// cannot be cut.

@@ -206,7 +206,10 @@ impl Last {
     fn write_sequential(&mut self, lpn: u32, plan: &mut Plan) {
         let (lbn, offset) = self.engine.split(lpn);
         let mut block = self.sequential.block[lbn as usize];
-        if block != NONE && offset < self.sequential.next[block as usize] {
+        if block != NONE
+            && (offset < self.sequential.next[block as usize]
+                || !self.engine.is_free(self.engine.page(block, offset)))
+        {
             self.merge_sequential(lbn, plan);
             block = NONE;
         }
@@ -264,7 +267,7 @@ impl Last {
 
 impl TranslationLayer for Last {
     fn write(&mut self, page: PageWrite, plan: &mut Plan) {
-        if self.engine.write_in_place(page.lpn, plan) {
+        if self.engine.write_in_place(page, plan) {
             return;
         }
         if page.request_pages >= self.threshold_pages {

@@ -50,6 +50,10 @@ macro_rules! with_log_blocks {
             true
         }
 
+        fn packs_pages(&self) -> bool {
+            true
+        }
+
         fn log_blocks(&self, shape: &Shape) -> u32 {
             log_blocks(self.log_blocks, shape)
         }

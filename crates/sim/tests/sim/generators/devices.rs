@@ -15,7 +15,7 @@ use flashyard_sim::config::{
     ProgramOrder, Readiness, RewriteOrder, Rotation, SchedulerScope, Settings, SlcFull, SlotsScope,
     Transfer, WriteFrontier, apply_setting,
 };
-use flashyard_sim::parts::log::PLANNING;
+use flashyard_sim::parts::log::{PLANNING, SchemeName};
 use flashyard_sim::parts::victim::VictimName;
 use std::collections::BTreeMap;
 
@@ -49,6 +49,9 @@ pub enum Family {
     /// Those with log blocks, which are superblocks, some behind a write buffer, with work in idle
     /// times or with bus requests.
     Superblocks,
+    /// Those with log blocks whose programs hold several mapping units, behind a write buffer; some
+    /// log blocks are superblocks.
+    Packed,
     /// Any of the others with a page map and several planes, with one frontier over the planes of a
     /// die, and a power meter.
     Joined,
@@ -100,6 +103,11 @@ pub fn case(family: Family, seed: u64) -> (Settings, Vec<Request>) {
         let (settings, requests) = case(Family::LogBlocks, seed);
         return (with_superblocks(&mut random, settings.keys), requests);
     }
+    if family == Family::Packed {
+        let settings = with_programs(&mut random, &case(Family::LogBlocks, seed).0.keys);
+        let requests = random_requests(&mut random, &settings);
+        return (settings, requests);
+    }
     if matches!(family, Family::Joined | Family::Cells) {
         return with_other_blocks(family, &mut random, seed);
     }
@@ -129,6 +137,7 @@ fn kind_of(family: Family, seed: u64) -> Kind {
         | Family::Firmware
         | Family::Joined
         | Family::Mechanisms
+        | Family::Packed
         | Family::Powered
         | Family::Superblocks => {
             unreachable!("another family with these parts")
@@ -160,13 +169,18 @@ fn with_periods(random: &mut Random, mut keys: DeviceKeys) -> Settings {
     Settings::new(keys).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A device whose log blocks are superblocks, without what that refuses.
-pub fn with_superblocks(random: &mut Random, mut keys: DeviceKeys) -> Settings {
+/// Log blocks are superblocks, without what that refuses.
+fn span_planes(keys: &mut DeviceKeys) {
     keys.ftl.log_span = LogSpan::Superblock;
     keys.ftl.merge_first = false;
     keys.gc.copyback = false;
     keys.queue.slots_scope = SlotsScope::Device;
     keys.queue.die_depth = 0;
+}
+
+/// A device whose log blocks are superblocks.
+pub fn with_superblocks(random: &mut Random, mut keys: DeviceKeys) -> Settings {
+    span_planes(&mut keys);
     if keys.buffer.bytes == 0 {
         keys.buffer.bytes = random.pick(&[0, 0, 16_384, 65_536]);
         keys.buffer.volatile = random.below(2) == 0;
@@ -177,6 +191,36 @@ pub fn with_superblocks(random: &mut Random, mut keys: DeviceKeys) -> Settings {
         0 if settings.keys.buffer.bytes == 0 => with_bus(random, settings.keys),
         1 => with_periods(random, settings.keys),
         _ => settings,
+    }
+}
+
+/// The same device of the same capacity in units of the old page, with several of them a program.
+fn with_programs(random: &mut Random, old: &DeviceKeys) -> Settings {
+    loop {
+        let mut keys = old.clone();
+        let units = random.pick(&[1, 2, 4, 4]);
+        keys.ftl.mapping_unit_bytes = keys.geometry.page_bytes;
+        keys.geometry.page_bytes *= units;
+        let (pages, bits) = (keys.geometry.pages_per_block, keys.nand.bits_per_cell);
+        keys.nand.one_shot = pages.is_multiple_of(bits) && (units == 1 || random.below(3) == 0);
+        if keys.ftl.scheme == SchemeName::Block {
+            keys.ftl.scheme = random.pick(&[SchemeName::Bast, SchemeName::Fast, SchemeName::Last]);
+        }
+        keys.buffer.bytes = random.pick(&[4, 8, 32]) * keys.geometry.page_bytes;
+        keys.buffer.volatile = random.below(2) == 0;
+        keys.buffer.acknowledge = random.pick(Acknowledge::ALL);
+        if random.below(3) == 0 {
+            span_planes(&mut keys);
+        }
+        // Larger blocks need more spare space.
+        for percent in [20, 50, 100, 200, 400] {
+            keys.ftl.over_provisioning_percent = Ppm::from_percent(percent);
+            if let Ok(settings) = Settings::new(keys.clone())
+                && settings.geometry.program_units() > 1
+            {
+                return settings;
+            }
+        }
     }
 }
 
