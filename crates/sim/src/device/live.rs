@@ -11,7 +11,7 @@ use crate::host::Timer;
 use crate::metrics::counters::Phase;
 use crate::observe::{FlushTrigger, OwnCause};
 use crate::sets::{Mode, Stage};
-use crate::translation::put::{AfterPut, Unplanned};
+use crate::translation::put::AfterPut;
 use flashyard_core::units::{Lpn, PlaneId};
 
 impl Device {
@@ -220,8 +220,7 @@ impl Device {
     }
 
     /// A translation layer plans the program of a change whose set there is: a flush, or a write
-    /// that is put and programmed at once. It sees so many pages written together, of which so many
-    /// follow.
+    /// that is put and programmed at once.
     fn plan_change(&mut self, set: SetId, run: Run) {
         let charge = self.host.charge_of(self.sets[set].charge());
         self.let_ftl(|ftl, lent| ftl.plan_change(set, run, charge, lent));
@@ -282,15 +281,13 @@ impl Device {
             return;
         }
         let mut batch = std::mem::take(&mut self.work.unplanned);
-        self.translation().sort_flushes(&mut batch);
-        for place in 0..batch.len() {
-            let run = self.translation().run_of(&batch, place);
-            self.plan_change(batch[place].set, run);
+        self.translation().order_flushes(&mut batch);
+        for flush in &batch {
+            self.plan_change(flush.set, flush.run);
         }
-        for &Unplanned { set, .. } in &batch {
-            self.activate(set);
+        for flush in batch.drain(..) {
+            self.activate(flush.set);
         }
-        batch.clear();
         self.work.unplanned = batch;
     }
 

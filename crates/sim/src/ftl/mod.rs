@@ -251,7 +251,7 @@ impl Ftl {
     /// Units that a merge task programs at once with that of its command.
     pub(crate) fn programmed_beside(&self, set: SetId, sets: &Sets) -> impl Iterator<Item = Ppn> {
         let planned = self.planned().filter(|_| sets[set].is_task());
-        let copies = planned.map(|planned| planned.current_copies(sets.plane(set)));
+        let copies = planned.map(|planned| planned.current_steps(sets.plane(set)));
         copies.into_iter().flatten().skip(1).map(|copy| copy.to())
     }
 

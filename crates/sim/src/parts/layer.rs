@@ -191,7 +191,7 @@ impl Shape {
     }
 }
 
-/// How many of the logical pages below `pages` one of several layers has, with this place in a round
+/// How many of the logical pages below `pages` one of several layers has, by its place in a round
 /// of striping.
 pub(crate) fn pages_of_layer(geometry: &Geometry, pages: u32, layers: u32, stripe: u32) -> u32 {
     let of_stripe = if layers == 1 { 1 } else { geometry.stripe_units() };

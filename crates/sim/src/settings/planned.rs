@@ -58,9 +58,10 @@ fn check_programs(
 ) {
     let (name, units) = (keys.scheme_name(), geometry.program_units());
     if units > 1 && (!packs || keys.buffer.bytes == 0) {
-        let (why, or) = match packs {
-            true => ("only a write buffer fills", "buffer.bytes, or "),
-            false => ("its layer does not fill", ""),
+        let (why, or) = if packs {
+            ("only a write buffer fills", "buffer.bytes, or ")
+        } else {
+            ("its layer does not fill", "")
         };
         fail(format!(
             "ftl.mapping_unit_bytes: ftl.scheme = \"{name}\": {why} programs that hold {units} \

@@ -24,6 +24,8 @@ pub(crate) struct Unplanned {
     first: Lpn,
     batch: u32,
     pub(crate) set: SetId,
+    /// What is written with it; known when all are.
+    pub(crate) run: Run,
 }
 
 impl Translation<'_> {
@@ -82,22 +84,27 @@ impl Translation<'_> {
         let fills = self.settings.geometry.program_units() > 1;
         let first = flushes.iter().map(lpn).min().filter(|_| fills);
         let batch = if fills { list.last().map_or(0, |last| last.batch + 1) } else { 0 };
-        let all = flushes.iter();
-        list.extend(all.map(|&set| Unplanned { first: first.unwrap_or(lpn(&set)), batch, set }));
+        list.extend(flushes.iter().map(|set| {
+            let run = Run { pages: 1, left: 0, joins: false };
+            Unplanned { first: first.unwrap_or(lpn(set)), batch, set: *set, run }
+        }));
     }
 
     /// Flushes that a translation layer plans go in ascending order of their units; what fills a
-    /// program together stays together.
-    pub(crate) fn sort_flushes(&self, flushes: &mut [Unplanned]) {
+    /// program together stays together. Each learns its run.
+    pub(crate) fn order_flushes(&self, flushes: &mut [Unplanned]) {
         flushes.sort_unstable_by_key(|flush| {
             let (lpn, number) = (self.sets[flush.set].lpn(), self.sets.number(flush.set));
             (flush.first, flush.batch, lpn, number)
         });
+        for place in 0..flushes.len() {
+            flushes[place].run = self.run_of(flushes, place);
+        }
     }
 
     /// The run of the flush at a place of these: how many dirty units lie around its own, in a
     /// block of the layer, and how many of the flushes follow one another behind it.
-    pub(crate) fn run_of(&self, flushes: &[Unplanned], place: usize) -> Run {
+    fn run_of(&self, flushes: &[Unplanned], place: usize) -> Run {
         let Unplanned { batch, set, .. } = flushes[place];
         let (most, lpn) = (self.ftl.layer_block_pages(), self.sets[set].lpn());
         let follow = flushes[place + 1..].iter().zip(lpn.get() + 1..);

@@ -90,11 +90,7 @@ impl Flash {
 
 /// Random writes, some of which join, trims and idle times of a layer. Returns its programs of the
 /// host's pages, and those pages.
-fn write_to(
-    mut layer: impl TranslationLayer,
-    shape: Shape,
-    random: &mut Random,
-) -> (u64, u64) {
+fn write_to(mut layer: impl TranslationLayer, shape: Shape, random: &mut Random) -> (u64, u64) {
     let mut flash = Flash::new(shape);
     let mut plan = Plan::default();
     let (mut programs, mut pages) = (0, 0);
@@ -107,7 +103,7 @@ fn write_to(
                 let until = first + 1 + small(random.below(2 * u64::from(shape.program_pages)));
                 (first..until.min(shape.pages)).collect()
             }
-            _ => (0..1 + random.below(shape.program_pages.into()))
+            _ => (0..=random.below(shape.program_pages.into()))
                 .map(|_| small(random.below(reach.into())))
                 .collect(),
         };

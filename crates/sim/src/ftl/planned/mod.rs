@@ -34,14 +34,17 @@ use crate::parts::log::AnyLayer;
 use crate::sets::Stage;
 use flashyard_core::command::Purpose;
 use flashyard_core::geometry::Geometry;
+use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::{BlockId, Lpn, Ppn};
 use layout::Layout;
-use planning::ProgramWait;
 use queue::MergeQueue;
 use spread::Spread;
 
 /// Bytes of a reference to a set that may be over.
 pub(crate) const PAST_BYTES: u64 = size_of::<StaleRef>() as u64;
+
+/// What a program of the host waits for: a set, the stage of that, and why.
+type ProgramWait = (SetId, u8, EdgeKind);
 
 /// The commands of merge tasks.
 #[derive(Clone, Copy, Debug)]

@@ -66,7 +66,7 @@ impl Placement for Planned {
     }
 
     fn copied(&mut self, set: SetId, lent: &mut Lent<'_>) {
-        for step in self.current_copies(lent.sets.plane(set)) {
+        for step in self.current_steps(lent.sets.plane(set)) {
             let copy = Self::task_copied(step, &mut lent.base.map);
             lent.note(Deed::Copied(set, copy));
         }
@@ -106,13 +106,12 @@ impl Placement for Planned {
             lent.go_on(set);
             return true;
         }
-        let done =
-            if self.current_step(plane).erases() { 1 } else { self.current_copies(plane).count() };
+        let done = self.current_steps(plane).count();
         let queue = &mut self.queues[plane.index()];
         queue.steps.drain(..done);
         let task = queue.tasks.front_mut().expect("a task is under way");
         debug_assert_eq!(task.set, set, "tasks of a plane are done in order");
-        (task.left, task.reads) = (task.left - done as u32, 0);
+        (task.left, task.reads) = (task.left - done, 0);
         if task.left > 0 {
             self.begin_step(set, plane, lent);
             lent.go_on(set);

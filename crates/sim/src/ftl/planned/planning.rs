@@ -1,7 +1,7 @@
 //! Planning: layers are told of writes, and asked for work in idle times.
 
-use super::Planned;
 use super::waits::commit_stage;
+use super::{Planned, ProgramWait};
 use crate::ftl::lent::{Charge, Lent, Run, Todo};
 use crate::ftl::placement::Placement;
 use crate::ftl::stale::StaleRef;
@@ -10,9 +10,6 @@ use crate::parts::layer::{PageWrite, Step, TranslationLayer};
 use crate::sets::{Sets, Wait};
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::{Lpn, PlaneId, Ppn};
-
-/// What a program of the host waits for: a set, the stage of that, and why.
-pub(super) type ProgramWait = (SetId, u8, EdgeKind);
 
 impl Planned {
     /// Calls a layer, whose steps are in the plan then. Returns at how many candidates for victims

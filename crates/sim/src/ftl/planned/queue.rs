@@ -59,9 +59,9 @@ pub(super) struct MergeQueue {
 pub(super) struct MergeTask {
     pub(super) set: SetId,
     /// How many of the steps are left.
-    pub(super) left: u32,
+    pub(super) left: usize,
     /// Which of the copies into the current program is being read.
-    pub(super) reads: u32,
+    pub(super) reads: usize,
     /// The gate behind which it begins; it may be open.
     pub(super) gate: StaleRef,
 }
@@ -102,14 +102,14 @@ impl Planned {
         }
     }
 
-    /// The copies of the program that a plane is at.
-    pub(in crate::ftl) fn current_copies(
+    /// The copies of the program that a plane is at, or the erase.
+    pub(in crate::ftl) fn current_steps(
         &self,
         plane: PlaneId,
     ) -> impl Iterator<Item = PlannedStep> {
         let queue = &self.queues[plane.index()];
         let steps = queue.steps.iter().copied();
-        let count = self.together(steps.clone().take(queue.tasks[0].left as usize));
+        let count = self.together(steps.clone().take(queue.tasks[0].left));
         steps.take(count)
     }
 
@@ -117,7 +117,7 @@ impl Planned {
     /// one reads.
     pub(super) fn next_read(
         &self,
-        copies: impl Iterator<Item = PlannedStep> + Clone,
+        copies: &(impl Iterator<Item = PlannedStep> + Clone),
         at: usize,
     ) -> Option<usize> {
         let page = |copy: PlannedStep| copy.from / self.geometry.units_per_page;
@@ -135,9 +135,9 @@ impl Planned {
             return 1;
         }
         let page = |copy: PlannedStep| copy.from / self.geometry.units_per_page;
-        let reads = self.queues[plane.index()].tasks[0].reads as usize;
+        let reads = self.queues[plane.index()].tasks[0].reads;
         let current = page(self.queues[plane.index()].steps[reads]);
-        let of_page = self.current_copies(plane).filter(|copy| page(*copy) == current);
+        let of_page = self.current_steps(plane).filter(|copy| page(*copy) == current);
         u32::try_from(of_page.count()).expect("pages of a program")
     }
 

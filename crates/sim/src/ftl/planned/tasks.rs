@@ -166,7 +166,7 @@ impl Planned {
         }
         let queue = &mut self.queues[plane.index()];
         let before = queue.tasks.back().map(|task| task.set);
-        queue.tasks.push_back(MergeTask { set, left: count, reads: 0, gate });
+        queue.tasks.push_back(MergeTask { set, left: count as usize, reads: 0, gate });
         let first = queue.steps.len() - count as usize;
         let last = *queue.steps.back().expect("a task has steps");
         if last.erases() {
@@ -198,7 +198,7 @@ impl Planned {
             let count = self.together(steps.clone());
             let copies = steps.take(count);
             let mut next = 0;
-            while let Some(place) = self.next_read(copies.clone(), next) {
+            while let Some(place) = self.next_read(&copies, next) {
                 (reads, next) = (reads + 1, place + 1);
             }
             (at, programs) = (at + count, programs + 1);

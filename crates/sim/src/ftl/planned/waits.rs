@@ -108,7 +108,7 @@ impl Planned {
             self.wait_until_empty(step.block(), number, lent.sets, &lent.base.map);
         } else {
             lent.sets.turn_into_copy(set, self.stages.read, step.from());
-            let copies = self.current_copies(plane).count();
+            let copies = self.current_steps(plane).count();
             for at in 0..copies {
                 let step = self.queues[plane.index()].steps[at];
                 self.wait_for_copy(step, number, lent.sets, &lent.base.map);
@@ -132,11 +132,11 @@ impl Planned {
             return false;
         }
         let queue = &self.queues[plane.index()];
-        let (read, count) = (queue.tasks[0].reads as usize, self.current_copies(plane).count());
+        let (read, count) = (queue.tasks[0].reads, self.current_steps(plane).count());
         let copies = queue.steps.iter().take(count).copied();
-        let Some(next) = self.next_read(copies, read + 1) else { return false };
+        let Some(next) = self.next_read(&copies, read + 1) else { return false };
         let from = queue.steps[next].from();
-        self.queues[plane.index()].tasks[0].reads = next as u32;
+        self.queues[plane.index()].tasks[0].reads = next;
         lent.sets.turn_into_copy(set, self.stages.read, from);
         if self.spans() {
             lent.sets.move_to(set, self.geometry.plane_of(from));

@@ -1,6 +1,7 @@
 //! Small devices with every command policy, mapping scheme, map, rule of collection and power
 //! budget, and requests for them.
 
+use super::programs::with_programs;
 use crate::common::{DRAWN_POLICIES, Random, keys, keys_of_parts, request, starts_pages};
 use flashyard_core::bus::policy::BusPolicyName;
 use flashyard_core::bus::policy::framework::{DataOrder, Questions};
@@ -15,7 +16,7 @@ use flashyard_sim::config::{
     ProgramOrder, Readiness, RewriteOrder, Rotation, SchedulerScope, Settings, SlcFull, SlotsScope,
     Transfer, WriteFrontier, apply_setting,
 };
-use flashyard_sim::parts::log::{PLANNING, SchemeName};
+use flashyard_sim::parts::log::PLANNING;
 use flashyard_sim::parts::victim::VictimName;
 use std::collections::BTreeMap;
 
@@ -170,7 +171,7 @@ fn with_periods(random: &mut Random, mut keys: DeviceKeys) -> Settings {
 }
 
 /// Log blocks are superblocks, without what that refuses.
-fn span_planes(keys: &mut DeviceKeys) {
+pub fn span_planes(keys: &mut DeviceKeys) {
     keys.ftl.log_span = LogSpan::Superblock;
     keys.ftl.merge_first = false;
     keys.gc.copyback = false;
@@ -191,36 +192,6 @@ pub fn with_superblocks(random: &mut Random, mut keys: DeviceKeys) -> Settings {
         0 if settings.keys.buffer.bytes == 0 => with_bus(random, settings.keys),
         1 => with_periods(random, settings.keys),
         _ => settings,
-    }
-}
-
-/// The same device of the same capacity in units of the old page, with several of them a program.
-fn with_programs(random: &mut Random, old: &DeviceKeys) -> Settings {
-    loop {
-        let mut keys = old.clone();
-        let units = random.pick(&[1, 2, 4, 4]);
-        keys.ftl.mapping_unit_bytes = keys.geometry.page_bytes;
-        keys.geometry.page_bytes *= units;
-        let (pages, bits) = (keys.geometry.pages_per_block, keys.nand.bits_per_cell);
-        keys.nand.one_shot = pages.is_multiple_of(bits) && (units == 1 || random.below(3) == 0);
-        if keys.ftl.scheme == SchemeName::Block {
-            keys.ftl.scheme = random.pick(&[SchemeName::Bast, SchemeName::Fast, SchemeName::Last]);
-        }
-        keys.buffer.bytes = random.pick(&[4, 8, 32]) * keys.geometry.page_bytes;
-        keys.buffer.volatile = random.below(2) == 0;
-        keys.buffer.acknowledge = random.pick(Acknowledge::ALL);
-        if random.below(3) == 0 {
-            span_planes(&mut keys);
-        }
-        // Larger blocks need more spare space.
-        for percent in [20, 50, 100, 200, 400] {
-            keys.ftl.over_provisioning_percent = Ppm::from_percent(percent);
-            if let Ok(settings) = Settings::new(keys.clone())
-                && settings.geometry.program_units() > 1
-            {
-                return settings;
-            }
-        }
     }
 }
 

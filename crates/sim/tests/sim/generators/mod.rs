@@ -9,4 +9,5 @@
 pub mod devices;
 pub mod hosts;
 pub mod keys;
+pub mod programs;
 pub mod reclaim_units;
