@@ -363,7 +363,7 @@ impl Waiting<'_> {
     #[inline(always)]
     fn codewords_of(&self, stage: Stage, set: SetId) -> u32 {
         let of_unit = self.flash.codewords();
-        if matches!(stage, Stage::MergeRead | Stage::CopyRead) {
+        if matches!(stage, Stage::MergeRead | Stage::CopyRead) && self.queues.gathers() {
             return of_unit * self.ftl.units_read(set, self.sets);
         }
         let whole = of_unit == 1
