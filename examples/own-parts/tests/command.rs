@@ -43,6 +43,11 @@ const FULL: &str = "run small-full random-write --check --json --set pattern.req
 /// The same under the ring.
 const RING: &str = "--set ftl.scheme=ring --set map.store=resident";
 
+/// Four mapping units a page, behind a buffer, under the log of parts of pages.
+const SECTORS: &str = "--set ftl.scheme=sectors --set map.store=resident \
+                       --set nand.program_order=any --set geometry.page_bytes=16384 \
+                       --set ftl.mapping_unit_bytes=4096 --set buffer.bytes=1MiB";
+
 /// The work of a command policy: small requests beside long ones.
 const BURSTS: &str = "run drs facebook --check --json --set generator.requests=2000";
 
@@ -124,6 +129,39 @@ fn a_mapping_scheme_runs_checked_and_changes_results() {
                --set policy.command=short-first --set pattern.trim_percent=10";
     let all = results(&format!("{all} {RING}"));
     assert!(all["workload"]["trims"].as_u64() > Some(0));
+}
+
+/// Small writes fill programs of the log, of which each flash page is gathered out of one to four
+/// others; whole pages leave the log alone.
+#[test]
+fn a_log_of_parts_of_pages_runs_checked_and_fills_programs() {
+    let count = |run: &Value, path: &[&str]| {
+        let at = path.iter().fold(run, |value, key| &value[*key]);
+        at.as_u64().unwrap_or_else(|| panic!("{path:?} is no count"))
+    };
+    let small = results(&format!("{FULL} {SECTORS}"));
+    let held = |run: &Value| {
+        let padding = &["flash", "padded_units_by", "host"];
+        count(run, &["buffer", "flushed_units"]) + count(run, padding)
+    };
+    assert_eq!(4 * count(&small, &["flash", "programs", "host"]), held(&small));
+    let gathered = count(&small, &["gc", "merges", "full"]);
+    let copies = |what: &str| count(&small, &["flash", what, "merge"]);
+    assert!(gathered > 1_000 && copies("programs") >= gathered);
+    assert!(copies("reads") >= copies("programs") && copies("reads") <= 4 * copies("programs"));
+    let writes = "run small-full sequential-write --check --json --set pattern.requests=1500";
+    let whole = results(&format!("{writes} {SECTORS}"));
+    assert_eq!(count(&whole, &["gc", "merges", "full"]), 0);
+    assert_eq!(4 * count(&whole, &["flash", "programs", "host"]), held(&whole));
+    let fewer = results(&format!("{FULL} {SECTORS} --set ftl.sectors.log_blocks=12"));
+    assert!(count(&fewer, &["gc", "merges", "full"]) < gathered, "a larger log gathers less");
+    let mixed = "run small-full mixed-70-30 --check --json --set pattern.requests=3000 \
+                 --set pattern.trim_percent=10";
+    assert!(count(&results(&format!("{mixed} {SECTORS}")), &["workload", "trims"]) > 0);
+    let said = refused(&format!("{FULL} {SECTORS} --set ftl.scheme=ring"));
+    assert!(said.contains("its layer does not fill programs that hold 4 mapping units"), "{said}");
+    let said = refused(&format!("{FULL} {SECTORS} --set ftl.sectors.log_blocks=100"));
+    assert!(said.contains("ftl.sectors.log_blocks: 100 of 160 blocks"), "{said}");
 }
 
 #[test]
@@ -209,7 +247,7 @@ fn wrong_names_are_refused_with_the_nearest_known_one() {
     let said = refused("run --set policy.short-first.limit=1");
     assert!(said.contains("did you mean policy.short-first.limit_ms?"), "{said}");
     let said = refused(&format!("run {RING} --set ftl.scheme=rign"));
-    assert!(said.contains("ring; did you mean ring?"), "{said}");
+    assert!(said.contains("sectors; did you mean ring?"), "{said}");
     let said = refused(&format!("run small-full {RING} --set ftl.ring.ahead=1000"));
     assert!(said.contains("ftl.ring.ahead: 1000 of 2"), "{said}");
     let said = refused("run --set ftl.scheme=ring");

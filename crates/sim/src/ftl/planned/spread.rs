@@ -98,16 +98,28 @@ impl Planned {
         if spread.is_empty() {
             return false;
         }
-        match self.plan.steps[place] {
-            Step::Copy { from, to, .. } => {
-                let page = |local| self.layout.ppn(PlaneId::new(0), local);
-                let (from, to): (Ppn, Ppn) = (page(from), page(to));
-                let source = self.geometry.block_of(from).index();
-                let elsewhere = self.geometry.plane_of(from) != self.geometry.plane_of(to);
-                spread.erases || (elsewhere && spread.filled[source] == spread.number)
-            }
-            Step::Erase { .. } | Step::Host { .. } => true,
+        let program = |step: &Step| match step {
+            Step::Copy { to, .. } => Some(to / self.geometry.program_units()),
+            Step::Erase { .. } | Step::Host { .. } => None,
+        };
+        let (before, steps) = self.plan.steps.split_at(place);
+        let Some(current) = program(&steps[0]) else { return true };
+        if before.last().and_then(program) == Some(current) {
+            // What is programmed at once is of one segment.
+            return false;
         }
+        let mut copies = steps.iter().take_while(|step| program(step) == Some(current));
+        spread.erases || copies.any(|copy| self.reads_filled(copy, spread))
+    }
+
+    /// Whether a copy reads, on another plane, a block that copies of the segment fill.
+    fn reads_filled(&self, copy: &Step, spread: &Spread) -> bool {
+        let &Step::Copy { from, to, .. } = copy else { return false };
+        let page = |local| self.layout.ppn(PlaneId::new(0), local);
+        let (from, to): (Ppn, Ppn) = (page(from), page(to));
+        let source = self.geometry.block_of(from).index();
+        self.geometry.plane_of(from) != self.geometry.plane_of(to)
+            && spread.filled[source] == spread.number
     }
 
     /// Appends a step of the last plan to the merge queues of its planes.

@@ -125,6 +125,7 @@ impl Planned {
             lent.todo.push(Todo::HandOn(set));
         }
     }
+
     /// A task has read a page, and what goes into the same program lies on others too: it goes on
     /// with the next one of them. Returns whether there is one.
     pub(super) fn reads_on(&mut self, set: SetId, plane: PlaneId, lent: &mut Lent<'_>) -> bool {
