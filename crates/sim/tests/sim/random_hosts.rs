@@ -7,7 +7,7 @@
 use crate::common::phases::Bench;
 use crate::common::{Random, dirty_at_start, restored, saved, seeds, seeds_are_given};
 use crate::generators::devices::with_superblocks;
-use crate::generators::hosts::{Workload, case, log_case, own_parts};
+use crate::generators::hosts::{Workload, case, log_case, own_parts, packed_case};
 use flashyard_core::host::HostPolicyName;
 use flashyard_core::host::cache_read_aware::Dependencies;
 use flashyard_sim::config::{BufferKeys, MapReserve, Settings};
@@ -147,6 +147,13 @@ fn random_hosts_keep_every_rule() {
 fn log_blocks_behind_buffers_keep_every_rule() {
     let parts = own_parts();
     log_blocks_keep_every_rule(6_000..6_200, |seed| log_case(&parts, seed));
+}
+
+/// The same where a program holds several mapping units.
+#[test]
+fn packed_log_blocks_behind_buffers_keep_every_rule() {
+    let parts = own_parts();
+    log_blocks_keep_every_rule(6_700..6_850, |seed| packed_case(&parts, seed));
 }
 
 /// The same where the log blocks are superblocks.

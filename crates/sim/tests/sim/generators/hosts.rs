@@ -38,6 +38,11 @@ pub fn log_case(parts: &OwnParts, seed: u64) -> (Settings, Workload) {
     drawn_case(&mut Random(seed), parts, Kind::BufferedLogs)
 }
 
+/// The same where a program holds several mapping units.
+pub fn packed_case(parts: &OwnParts, seed: u64) -> (Settings, Workload) {
+    drawn_case(&mut Random(seed), parts, Kind::PackedLogs)
+}
+
 fn drawn_case(random: &mut Random, parts: &OwnParts, kind: Kind) -> (Settings, Workload) {
     let settings = random_settings(random, parts, kind);
     let workload = random_workload(random, &settings);
@@ -299,6 +304,15 @@ const BUFFERED_LOGS: Draws = &[
     ("state.initial", &["fresh", "full", "random", "aged"]),
 ];
 
+/// What is other where a program holds several mapping units.
+const PACKED_LOGS: Draws = &[
+    ("ftl.scheme", &["bast", "fast", "last"]),
+    ("ftl.mapping_unit_bytes", &["4096"]),
+    ("geometry.page_bytes", &["8192", "16384"]),
+    ("nand.one_shot", &["false", "true"]),
+    ("buffer.bytes", &["16384", "65536", "65536", "262144", "1000000000"]),
+];
+
 /// As little of everything as can be, instead of what is drawn above.
 const TIGHT: Draws = &[
     ("ftl.mapping_unit_bytes", &["4096"]),
@@ -323,17 +337,20 @@ enum Kind {
     LogBlocks,
     /// The same behind a write buffer.
     BufferedLogs,
+    /// The same where a program holds several mapping units.
+    PackedLogs,
 }
 
 /// A device that can be.
 fn random_settings(random: &mut Random, parts: &OwnParts, kind: Kind) -> Settings {
-    let own = match kind {
-        Kind::Any => &[],
-        Kind::Tight => TIGHT,
-        Kind::LogBlocks => LOG_BLOCKS,
-        Kind::BufferedLogs => BUFFERED_LOGS,
+    let (own, other): (Draws, Draws) = match kind {
+        Kind::Any => (&[], &[]),
+        Kind::Tight => (TIGHT, &[]),
+        Kind::LogBlocks => (LOG_BLOCKS, &[]),
+        Kind::BufferedLogs => (BUFFERED_LOGS, &[]),
+        Kind::PackedLogs => (BUFFERED_LOGS, PACKED_LOGS),
     };
-    let lists = [FLASH, CARE, MAP, BUFFER, HOST, own];
+    let lists = [FLASH, CARE, MAP, BUFFER, HOST, own, other];
     let draws = lists.into_iter().flatten();
     let mut draws: BTreeMap<&str, String> =
         draws.map(|(key, values)| (*key, random.pick(values).to_string())).collect();
