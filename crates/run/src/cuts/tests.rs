@@ -356,10 +356,19 @@ fn mixed(count: u64, units: u64, seed: u64) -> Vec<Request> {
 /// Keys of a device of 2,048 units that is soon out of free blocks.
 const SMALL: [&str; 1] = ["geometry.pages_per_block=8"];
 
+/// Programs of four units, which flushes and merges fill.
+const FOUR_UNITS: [&str; 5] = [
+    "ftl.scheme=fast",
+    "nand.program_order=any",
+    "geometry.page_bytes=16384",
+    "ftl.mapping_unit_bytes=4096",
+    "buffer.bytes=65536",
+];
+
 #[test]
 fn the_watcher_finds_what_scans_find() {
     let buffer = ["buffer.bytes=65536"];
-    let variants: [(&str, &[&str]); 11] = [
+    let variants: [(&str, &[&str]); 12] = [
         ("small-full", &[]),
         ("small-full", &buffer),
         ("small-full", &["buffer.bytes=65536", "buffer.volatile=false"]),
@@ -371,6 +380,7 @@ fn the_watcher_finds_what_scans_find() {
         ("small-full", &["ftl.scheme=bast", "nand.program_order=any", "buffer.bytes=65536"]),
         ("small-full", &["ftl.scheme=fast", "nand.program_order=any", "buffer.bytes=65536"]),
         ("small-full", &["ftl.scheme=last", "nand.program_order=any", "buffer.bytes=65536"]),
+        ("small-full", &FOUR_UNITS),
     ];
     for (device, keys) in variants {
         let settings = settings(device, &[&SMALL, keys].concat());
@@ -411,7 +421,7 @@ fn a_thousand_cuts_lose_what_the_oracle_names() {
 
 fn compare_with_the_oracle(times: u32) {
     let power = ["power.oob_scan=true", "power.journal_entries=200"];
-    let variants: [&[&str]; 12] = [
+    let variants: [&[&str]; 13] = [
         &[],
         &["buffer.bytes=65536"],
         &["buffer.bytes=65536", "buffer.acknowledge=program"],
@@ -423,6 +433,7 @@ fn compare_with_the_oracle(times: u32) {
         &["ftl.scheme=fast", "nand.program_order=any", "buffer.bytes=65536"],
         &["ftl.scheme=last", "nand.program_order=ascending", "buffer.bytes=65536"],
         &["ftl.scheme=fast", "nand.program_order=ascending"],
+        &FOUR_UNITS,
         &["nand.bits_per_cell=2", "slc.dynamic_percent=50", "buffer.bytes=65536"],
     ];
     for keys in variants {

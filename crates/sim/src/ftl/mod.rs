@@ -248,11 +248,11 @@ impl Ftl {
         }
     }
 
-    /// Units that a merge task programs at once with that of its command.
-    pub(crate) fn programmed_beside(&self, set: SetId, sets: &Sets) -> impl Iterator<Item = Ppn> {
+    /// What a merge task that programs copies at once: from where and to where.
+    pub(crate) fn task_copies(&self, set: SetId, sets: &Sets) -> impl Iterator<Item = (Ppn, Ppn)> {
         let planned = self.planned().filter(|_| sets[set].is_task());
         let copies = planned.map(|planned| planned.current_steps(sets.plane(set)));
-        copies.into_iter().flatten().skip(1).map(|copy| copy.to())
+        copies.into_iter().flatten().map(|copy| (copy.from(), copy.to()))
     }
 
     /// A write is translated: its program is added to a plan. Returns whether a layer plans it now,

@@ -64,13 +64,24 @@ impl Stopped<'_> {
             let mut leads = true;
             while let Some(set) = next {
                 next = self.sets[set].rider();
-                let Some(ppn) = self.sets[set].ppn() else { continue };
-                let (unit, stage) = (self.unit_of(set, durable), self.sets.stage(set));
-                torn.push(Torn { ppn, unit, left, end, leads, stage });
-                leads = false;
+                let stage = self.sets.stage(set);
+                for (ppn, unit) in self.units_of(set, durable) {
+                    torn.push(Torn { ppn, unit, left, end, leads, stage });
+                    leads = false;
+                }
             }
         }
         torn
+    }
+
+    /// The units that the program of a set fills, and what is written to each: a merge task fills
+    /// a program by itself.
+    fn units_of(&self, set: SetId, durable: &Durable) -> Vec<(Ppn, Option<(u32, u64)>)> {
+        let copies = self.ftl.task_copies(set, self.sets);
+        let copies = copies.map(|(from, to)| (to, Self::copy_of(from, durable)));
+        let alone = || self.sets[set].ppn().map(|ppn| (ppn, self.unit_of(set, durable)));
+        let copies: Vec<_> = copies.collect();
+        if copies.is_empty() { alone().into_iter().collect() } else { copies }
     }
 
     /// The logical unit that a program writes, and its version.
@@ -81,12 +92,16 @@ impl Stopped<'_> {
             Stage::Program if state.is_superseded() => None,
             Stage::Program => Some((state.lpn().get(), self.sets.number(set) + 1)),
             Stage::CopyProgram | Stage::FoldProgram | Stage::MergeProgram => {
-                let source = state.source()?.index();
-                let (owner, version) = (durable.owner[source], durable.version[source]);
-                owner.checked_sub(1).map(|lpn| (lpn, version))
+                Self::copy_of(state.source()?, durable)
             }
             _ => None,
         }
+    }
+
+    /// What a copy of a unit holds.
+    fn copy_of(from: Ppn, durable: &Durable) -> Option<(u32, u64)> {
+        let (owner, version) = (durable.owner[from.index()], durable.version[from.index()]);
+        owner.checked_sub(1).map(|lpn| (lpn, version))
     }
 
     /// How many erases were under way, and the blocks of them that cannot be read any more: each

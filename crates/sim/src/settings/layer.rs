@@ -71,8 +71,9 @@ impl DeviceKeys {
             "static",
             "the layer manages the pages of a plane, which striping must give it",
         );
-        needs.whole_pages();
-        let skips = chosen.planner().is_some_and(|scheme| scheme.skips_pages());
+        let planner = chosen.planner();
+        needs.whole_pages(planner.as_ref().is_some_and(|scheme| scheme.packs_pages()));
+        let skips = planner.is_some_and(|scheme| scheme.skips_pages());
         needs.want(
             skips && self.nand.program_order == ProgramOrder::Sequential,
             "nand.program_order",
@@ -105,16 +106,17 @@ impl Needs<'_> {
         }
     }
 
-    /// A layer that plans programs one whole page of one plane.
-    fn whole_pages(&mut self) {
+    /// A layer that plans programs one whole page of one plane. One that `packs` could do otherwise
+    /// behind a write buffer, but was not published so.
+    fn whole_pages(&mut self, packs: bool) {
         let (nand, unit) = (self.keys.nand, self.keys.ftl.mapping_unit_bytes);
         let page = self.keys.geometry.page_bytes;
-        self.want(
-            unit != 0 && unit != page,
-            "ftl.mapping_unit_bytes",
-            "0",
-            "the layer plans whole pages",
-        );
+        let why = if packs && self.keys.buffer.bytes > 0 {
+            "the layer as published maps whole pages (a smaller unit may be set)"
+        } else {
+            "the layer plans whole pages"
+        };
+        self.want(unit != 0 && unit != page, "ftl.mapping_unit_bytes", "0", why);
         if nand.one_shot {
             self.want(true, "nand.one_shot", "false", "the layer plans one page a program");
             let bits = nand.bits_per_cell;

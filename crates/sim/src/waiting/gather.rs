@@ -274,7 +274,7 @@ impl Waiting<'_> {
     fn fill_planned(&mut self, head: SetId, plane: PlaneId, ppn: Option<Ppn>, last: &mut SetId) {
         let most = self.settings.geometry.program_units();
         let program = ppn.expect("a layer gives every program its page").get() / most;
-        let mut taken = self.ftl.programmed_beside(head, self.sets).fold(1, |count, _| count + 1);
+        let mut taken = self.ftl.task_copies(head, self.sets).fold(0, |count, _| count + 1).max(1);
         let writes = self.sets.stage(head) == Stage::Program;
         let mut at = if writes { self.queues.oldest(plane, Stage::Program) } else { None };
         while let Some(set) = at.filter(|_| taken < most) {

@@ -143,7 +143,7 @@ impl Waiting<'_> {
             let work = (stage.op(), slc);
             self.account.touched(self.sets.plane(set), work, state.ppn(), read);
             if stage.op() == Op::Program {
-                for beside in self.ftl.programmed_beside(set, self.sets) {
+                for (_, beside) in self.ftl.task_copies(set, self.sets).skip(1) {
                     self.account.touched(self.sets.plane(set), work, Some(beside), None);
                 }
             }

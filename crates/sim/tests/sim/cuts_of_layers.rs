@@ -2,12 +2,15 @@
 //! volatile buffer, one that a capacitor keeps, and a capacitor with half of the energy that this
 //! takes. The first two break no promise; the third does, and so does every planted fault.
 
-use crate::common::{Random, flush, read, request, saved, settings, write};
+use crate::common::{Random, flush, read, record, request, saved, settings, write};
+use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::{Span, Time};
 use flashyard_sim::config::Settings;
 use flashyard_sim::drive::Drive;
+use flashyard_sim::observe::{Contents, Observer, Shared, UnitAtStart};
 use flashyard_sim::session::{Session, Stop};
+use std::collections::BTreeMap;
 
 /// Units that the workload writes to, the first ones.
 const UNITS: u64 = 220;
@@ -21,17 +24,7 @@ const LAYERS: [(&str, &[&str], u64); 8] = [
     ("bast", &["ftl.scheme=bast", "nand.program_order=any"], 6_000),
     ("fast", &["ftl.scheme=fast", "nand.program_order=ascending"], 6_000),
     ("last", &["ftl.scheme=last", "nand.program_order=any"], 6_000),
-    (
-        "fast with four units a page",
-        &[
-            "ftl.scheme=fast",
-            "nand.program_order=any",
-            "geometry.page_bytes=16384",
-            "geometry.pages_per_block=4",
-            "ftl.mapping_unit_bytes=4096",
-        ],
-        3_000,
-    ),
+    ("fast with four units a page", FOUR_UNITS, 3_000),
     (
         "page with an SLC cache",
         &[
@@ -43,6 +36,15 @@ const LAYERS: [(&str, &[&str], u64); 8] = [
         ],
         900,
     ),
+];
+
+/// Programs of four units, which merges fill.
+const FOUR_UNITS: &[&str] = &[
+    "ftl.scheme=fast",
+    "nand.program_order=any",
+    "geometry.page_bytes=16384",
+    "geometry.pages_per_block=4",
+    "ftl.mapping_unit_bytes=4096",
 ];
 
 /// What keeps the buffer.
@@ -224,6 +226,55 @@ fn layers_go_on_behind_two_cuts() {
         }
         session.finish().unwrap_or_else(|error| panic!("{layer}: {error}"));
     }
+}
+
+/// What a device has at its start of some of its units.
+struct Looker(Shared<BTreeMap<u32, u32>>);
+
+impl Observer for Looker {
+    fn follows_units(&self) -> bool {
+        true
+    }
+    fn unit_at_start(&mut self, event: &UnitAtStart) {
+        if let Some(Contents::Data(lpn)) = event.contents {
+            self.0.get().insert(event.ppn, lpn);
+        }
+    }
+}
+
+/// A capacitor ends a program of four copies that was under way: where their block counts, each is
+/// there at the place that the merge gave it, which is its own offset.
+#[test]
+fn a_capacitor_ends_all_copies_of_a_program() {
+    let settings = device(FOUR_UNITS, PROTECTED);
+    let requests = load(600, 1_000, 5);
+    let (_, run) = record(&settings, &[], &requests);
+    let mut session = Session::new(Drive::new(&settings));
+    for one in &requests {
+        session.submit(one).expect("it fits");
+    }
+    session.close();
+    let (mut held, mut programs_held) = (0, 0);
+    let programs = run.commands.iter().filter(|done| done.op == Op::Program);
+    let merges = programs.filter(|done| done.purpose == Purpose::Merge);
+    for merge in merges.step_by(7).take(60) {
+        let at = Time::from_ns(merge.end.as_ns() - 1);
+        if at < session.now() {
+            continue;
+        }
+        session.advance(at, Stop::At).expect("it runs");
+        let (drive, cut) = session.fork().cut(1).expect("it can be cut");
+        assert_eq!((cut.torn_units, cut.lost.len()), (0, 0));
+        let Drive::Flash(mut device) = drive else { unreachable!("it is no disk") };
+        let places = Shared::new(BTreeMap::new());
+        device.observe(Box::new(Looker(places.clone())));
+        let (places, first) = (places.take(), merge.ppn.expect("a program has a page") / 4 * 4);
+        let units: Vec<_> = places.range(first..first + 4).collect();
+        assert!(units.iter().all(|(ppn, lpn)| *ppn % 4 == *lpn % 4), "{units:?}");
+        held += units.len();
+        programs_held += usize::from(!units.is_empty());
+    }
+    assert!(programs_held > 5 && held > programs_held + 5, "{held} units of {programs_held}");
 }
 
 /// A journal of a device with layers fills two blocks of each plane by turns, each of which is
