@@ -64,8 +64,15 @@ impl Buffer {
     /// The programs of sets begin when all of them can: each waits for the command before the
     /// program of every other one, and for map commands that such a program waits for. Nothing
     /// before a program waits for one of the group, so there is no circle. `asked` is whether a
-    /// request asks for them; else the first one counts as a flush under way.
-    pub(crate) fn begin_together(&mut self, together: &[SetId], asked: bool, sets: &mut Sets) {
+    /// request asks for them; else the first one counts as a flush under way. Units are got one
+    /// after the other, in this order, so that the last one of them is waited for; in whatever
+    /// order a layer plans them, it `fills` programs and needs all of them.
+    pub(crate) fn begin_together(
+        &mut self,
+        together: &[SetId],
+        (asked, fills): (bool, bool),
+        sets: &mut Sets,
+    ) {
         if !asked && let Some(&leader) = together.first() {
             sets.lead_flush(leader);
             self.add_flush();
@@ -80,7 +87,7 @@ impl Buffer {
         for &set in together {
             let program = sets.stage_index(set, Stage::Program);
             if program > sets.commands_over(set)
-                && sets.commands(set)[usize::from(program) - 1].0 != Stage::Buffer
+                && (fills || sets.commands(set)[usize::from(program) - 1].0 != Stage::Buffer)
             {
                 waits.push((set, Wait { source: set, stage: program - 1, kind: EdgeKind::Order }));
             }
@@ -95,8 +102,8 @@ impl Buffer {
                 sets.connect(wait, other, sets.stage_index(other, Stage::Program));
             }
         }
-        // They are got one after the other, in this order.
-        if let Some((&last, others)) = together.split_last()
+        if !fills
+            && let Some((&last, others)) = together.split_last()
             && sets.stage(last) == Stage::Buffer
             && sets[last].request().is_none()
         {

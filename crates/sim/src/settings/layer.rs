@@ -111,14 +111,14 @@ impl Needs<'_> {
     fn whole_pages(&mut self, packs: bool) {
         let (nand, unit) = (self.keys.nand, self.keys.ftl.mapping_unit_bytes);
         let page = self.keys.geometry.page_bytes;
-        let why = if packs && self.keys.buffer.bytes > 0 {
-            "the layer as published maps whole pages (a smaller unit may be set)"
+        let (whole, one) = if packs && self.keys.buffer.bytes > 0 {
+            ("as published the layer maps whole pages", "as published the layer programs one page")
         } else {
-            "the layer plans whole pages"
+            ("the layer plans whole pages", "the layer plans one page a program")
         };
-        self.want(unit != 0 && unit != page, "ftl.mapping_unit_bytes", "0", why);
+        self.want(unit != 0 && unit != page, "ftl.mapping_unit_bytes", "0", whole);
         if nand.one_shot {
-            self.want(true, "nand.one_shot", "false", "the layer plans one page a program");
+            self.want(true, "nand.one_shot", "false", one);
             let bits = nand.bits_per_cell;
             let times = [
                 ("nand.program_us", nand.program_us),

@@ -57,17 +57,24 @@ fn check_programs(
     fail: &mut impl FnMut(String),
 ) {
     let (name, units) = (keys.scheme_name(), geometry.program_units());
-    if units > 1 && (!packs || keys.buffer.bytes == 0) {
-        let (why, or) = if packs {
-            ("only a write buffer fills", "buffer.bytes, or ")
-        } else {
-            ("its layer does not fill", "")
-        };
-        fail(format!(
-            "ftl.mapping_unit_bytes: ftl.scheme = \"{name}\": {why} programs that hold {units} \
-             mapping units; set {or}ftl.mapping_unit_bytes = 0 and nand.one_shot = false"
-        ));
+    if units == 1 || (packs && keys.buffer.bytes > 0) {
+        return;
     }
+    let (why, or) = if packs {
+        ("only a write buffer fills", "buffer.bytes, or ")
+    } else {
+        ("its layer does not fill", "")
+    };
+    let (unit, shot) = ("ftl.mapping_unit_bytes = 0", "nand.one_shot = false");
+    let (key, remedy) = match (geometry.units_per_page > 1, geometry.program_pages > 1) {
+        (true, true) => ("ftl.mapping_unit_bytes", format!("{unit} and {shot}")),
+        (true, false) => ("ftl.mapping_unit_bytes", unit.to_string()),
+        _ => ("nand.one_shot", shot.to_string()),
+    };
+    fail(format!(
+        "{key}: ftl.scheme = \"{name}\": {why} programs that hold {units} mapping units; set \
+         {or}{remedy}"
+    ));
 }
 
 /// A layer that can be cut needs spare blocks in which what was half done is done again; there are

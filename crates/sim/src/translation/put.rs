@@ -75,7 +75,7 @@ impl Translation<'_> {
             self.account.map_stalled();
         }
         let buffer = self.buffer.as_mut().expect("there is a buffer");
-        buffer.begin_together(together, batch.asked, self.sets);
+        buffer.begin_together(together, (batch.asked, self.ftl.is_planned()), self.sets);
     }
 
     /// Flushes that begin together are listed for a translation layer that plans them later.

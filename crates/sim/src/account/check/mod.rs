@@ -83,6 +83,8 @@ pub struct Checker {
     /// programmed.
     order: ProgramOrder,
     programmed: Vec<u64>,
+    /// Programs that the operation that has begun last fills, by their first unit.
+    filled: Vec<u32>,
     /// Whether the host names physical pages, and whether they are programmed whatever their state.
     raw: bool,
     any_state: bool,
@@ -143,6 +145,7 @@ impl Checker {
                 ProgramOrder::Sequential => Vec::new(),
                 _ => vec![0; physical.div_ceil(64)],
             },
+            filled: Vec::new(),
             drawing: vec![false; geometry.dies() as usize],
             most_drawing: match settings.keys.energy.max_active_dies {
                 0 => usize::MAX,
@@ -308,6 +311,7 @@ impl Checker {
     /// The array of a die begins an operation.
     pub fn started(&mut self, now: Time, die: DieId, op: Op) {
         self.clock(now);
+        self.filled.clear();
         self.times.started(now, die, self.suspended[die.index()].is_some());
         assert!(!self.dozes, "{die:?} begins work in a device that sleeps");
         let busy = self.array[die.index()].replace(op);
@@ -358,7 +362,27 @@ impl Checker {
         }
     }
 
+    /// A program is of one operation: nothing is added to one that is over.
+    fn fill(&mut self, ppn: Ppn) {
+        let (pages, unit) = (self.cells.program_units(ppn), self.geometry.unit_in_block(ppn));
+        let first = ppn.get() - unit % pages;
+        if pages == 1 || self.filled.contains(&first) {
+            return;
+        }
+        let is_begun = match self.order {
+            ProgramOrder::Sequential => {
+                self.next_unit[self.geometry.block_of(ppn).index()] > unit - unit % pages
+            }
+            _ => (first..first + pages).any(|unit| self.is_programmed(unit as usize)),
+        };
+        assert!(!is_begun, "{ppn:?} is added to a program that is over");
+        self.filled.push(first);
+    }
+
     fn program(&mut self, ppn: Ppn) {
+        if !self.raw {
+            self.fill(ppn);
+        }
         let unit = self.geometry.unit_in_block(ppn);
         if self.order != ProgramOrder::Sequential {
             let index = ppn.index();
