@@ -251,6 +251,23 @@ fn a_page_is_read_in_as_many_places_as_its_units_lie() {
     assert_eq!((count, latency), (1, read_ns + 4 * unit_ns));
 }
 
+/// Units that are flushed together share a program in whatever order they were written and are got
+/// out of the buffer; those that wait for their own programs have one each.
+#[test]
+fn what_is_flushed_together_is_one_program() {
+    let programs = |keys: &[&str], first: [u64; 4]| {
+        let writes = first.iter().map(|&lpn| write(0, lpn)).chain([flush(1)]);
+        let (report, _) = record(&device(keys), &[], &writes.collect::<Vec<_>>());
+        (report.flash.pages["programs"]["host"], report.flash.padded_units)
+    };
+    for order in [[0, 16, 32, 48], [48, 16, 32, 0], [16, 48, 0, 32]] {
+        for reads in ["buffer.flush_reads=false", "buffer.flush_reads=true"] {
+            assert_eq!(programs(&[reads], order), (1, 0), "{reads} {order:?}");
+        }
+        assert_eq!(programs(&["buffer.acknowledge=program"], order), (4, 12), "{order:?}");
+    }
+}
+
 /// Without a buffer nothing fills a program, and a layer that rewrites blocks does not know how.
 #[test]
 fn programs_of_several_units_need_a_buffer_and_a_layer_that_fills_them() {
