@@ -144,72 +144,59 @@ fn random_devices_with_log_blocks_keep_every_rule() {
 }
 
 /// The same where a program holds several mapping units, which flushes and merges fill together.
-/// Every fourth device is saved after its requests and asked again, as is the one that was not.
 #[test]
 fn random_devices_with_full_programs_keep_every_rule() {
     let mut merged = [0; 4];
     for seed in seeds(10_000..10_120) {
-        let (settings, requests) = case(Family::Packed, seed);
-        let result = std::panic::catch_unwind(|| {
-            if seed.is_multiple_of(4) {
-                assert_goes_on(&settings, &requests);
-            }
-            record(&settings, &[], &requests)
-        });
-        let Ok((report, run)) = result else {
-            panic!("seed {seed}: {:#?}", settings.keys);
-        };
-        assert_eq!(run.requests.len(), requests.len(), "seed {seed}: one answer a request");
-        let attributed: u64 = run.requests.iter().map(|request| request.energy_pj).sum();
-        assert_eq!(attributed, report.energy_pj.attributed, "seed {seed}");
-        let merges = &report.gc.merges;
-        for (sum, count) in
-            merged.iter_mut().zip([merges.switch, merges.partial, merges.full, merges.dead])
-        {
-            *sum += count;
-        }
+        merge_and_go_on(Family::Packed, seed, &mut merged);
     }
     let [switch, partial, full, dead] = merged;
     assert!(switch + partial > 100 && full > 1_000 && dead > 100, "{merged:?}");
 }
 
-/// The same with log blocks that are superblocks, some behind a write buffer. Every fourth device
-/// is saved after its requests and asked again, as is the one that was not.
+/// The same with log blocks that are superblocks, some behind a write buffer.
 #[test]
 fn random_devices_with_superblocks_keep_every_rule() {
     let (mut merged, mut copies, mut buffered) = ([0; 4], 0, 0);
     for seed in seeds(7_000..7_100) {
-        let (settings, requests) = case(Family::Superblocks, seed);
-        let result = std::panic::catch_unwind(|| {
-            if seed.is_multiple_of(4) {
-                assert_goes_on(&settings, &requests);
-            }
-            record(&settings, &[], &requests)
-        });
-        let Ok((report, run)) = result else {
-            panic!("seed {seed}: {:#?}", settings.keys);
-        };
-        assert_eq!(run.requests.len(), requests.len(), "seed {seed}: one answer a request");
-        let mut work = Tally::default();
-        run.requests.iter().for_each(|request| work.merge(&request.work));
-        let energy = &report.energy_pj;
-        let attributed: u64 = run.requests.iter().map(|request| request.energy_pj).sum();
-        assert_eq!(attributed, energy.attributed, "seed {seed}");
-        assert_eq!(u128::from(attributed), work.energy_pj(&settings.keys.energy), "seed {seed}");
-        for axis in [&energy.by_purpose, &energy.by_resource] {
-            assert_eq!(axis.values().sum::<u64>(), energy.total, "seed {seed}");
-        }
+        let report = merge_and_go_on(Family::Superblocks, seed, &mut merged);
         buffered += u64::from(report.buffer.flushed_units > 0);
         copies += report.flash.pages["programs"]["merge"];
-        let merges = &report.gc.merges;
-        for (sum, count) in
-            merged.iter_mut().zip([merges.switch, merges.partial, merges.full, merges.dead])
-        {
-            *sum += count;
-        }
     }
     assert!(merged.iter().all(|&count| count > 0), "{merged:?}");
     assert!(copies > 20_000 && buffered > 5, "{copies} copies, {buffered} with buffers");
+}
+
+/// A device of a family that merges keeps every rule, and its energy adds up; its merges are added.
+/// Every fourth one is saved after its requests and asked again, as is the one that was not.
+fn merge_and_go_on(family: Family, seed: u64, merged: &mut [u64; 4]) -> Report {
+    let (settings, requests) = case(family, seed);
+    let result = std::panic::catch_unwind(|| {
+        if seed.is_multiple_of(4) {
+            assert_goes_on(&settings, &requests);
+        }
+        record(&settings, &[], &requests)
+    });
+    let Ok((report, run)) = result else {
+        panic!("seed {seed}: {:#?}", settings.keys);
+    };
+    assert_eq!(run.requests.len(), requests.len(), "seed {seed}: one answer a request");
+    let mut work = Tally::default();
+    run.requests.iter().for_each(|request| work.merge(&request.work));
+    let energy = &report.energy_pj;
+    let attributed: u64 = run.requests.iter().map(|request| request.energy_pj).sum();
+    assert_eq!(attributed, energy.attributed, "seed {seed}");
+    assert_eq!(u128::from(attributed), work.energy_pj(&settings.keys.energy), "seed {seed}");
+    for axis in [&energy.by_purpose, &energy.by_resource] {
+        assert_eq!(axis.values().sum::<u64>(), energy.total, "seed {seed}");
+    }
+    let merges = &report.gc.merges;
+    for (sum, count) in
+        merged.iter_mut().zip([merges.switch, merges.partial, merges.full, merges.dead])
+    {
+        *sum += count;
+    }
+    report
 }
 
 /// A device that is saved between two phases goes on as the one that is not.
