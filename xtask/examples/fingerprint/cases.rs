@@ -24,7 +24,7 @@ const REQUESTS: u64 = 1_000;
 const SEED: u64 = 1;
 
 /// Random devices: what their names begin with, and their seeds, which are those of the tests.
-const RANDOM: [(&str, Family, Range<u64>); 12] = [
+const RANDOM: [(&str, Family, Range<u64>); 13] = [
     ("any", Family::Any, 0..300),
     ("worn", Family::Worn, 1_000..1_100),
     ("log-blocks", Family::LogBlocks, 2_000..2_300),
@@ -34,6 +34,7 @@ const RANDOM: [(&str, Family, Range<u64>); 12] = [
     ("background", Family::Background, 5_000..5_080),
     ("disk", Family::Disk, 5_000..5_060),
     ("joined", Family::Joined, 7_000..7_060),
+    ("packed", Family::Packed, 10_000..10_060),
     ("powered", Family::Powered, 5_000..5_120),
     ("families", Family::Families, 6_000..6_040),
     ("superblocks", Family::Superblocks, 7_000..7_100),

@@ -218,7 +218,7 @@ fn assert_same(seed: u64, case: &Case) -> bool {
 
 #[test]
 fn sessions_on_random_devices_equal_runs() {
-    const FAMILIES: [Family; 13] = [
+    const FAMILIES: [Family; 14] = [
         Family::Any,
         Family::Worn,
         Family::LogBlocks,
@@ -232,10 +232,11 @@ fn sessions_on_random_devices_equal_runs() {
         Family::Superblocks,
         Family::Joined,
         Family::Mechanisms,
+        Family::Packed,
     ];
     let cases = seeds(20_000..20_600);
     let whole = cases.clone().filter(|&seed| {
-        let family = FAMILIES[usize::try_from(seed % 13).unwrap()];
+        let family = FAMILIES[usize::try_from(seed % 14).unwrap()];
         assert_same(seed, &Case::open(seed, case(family, seed)))
     });
     assert!(whole.count() * 20 > cases.count() * 19);

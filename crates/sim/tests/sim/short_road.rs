@@ -69,6 +69,7 @@ fn the_short_road_ends_where_the_full_way_ends() {
         Family::Superblocks,
         Family::Joined,
         Family::Mechanisms,
+        Family::Packed,
     ];
     let (mut compared, mut timed) = (0, 0);
     for (family, seed) in families
