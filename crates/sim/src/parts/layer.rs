@@ -171,7 +171,7 @@ impl Shape {
         let layers = span.layers(geometry);
         Self {
             pages_per_block: geometry.units_per_block() * (geometry.all_planes() / layers),
-            pages: pages_of_layer(geometry, exported, layers, stripe),
+            pages: share_of_layer(geometry, exported, layers, stripe),
             blocks: geometry.blocks_per_plane,
             page_bytes: geometry.unit_bytes(),
             program_pages: geometry.program_units(),
@@ -193,7 +193,7 @@ impl Shape {
 
 /// How many of the logical pages below `pages` one of several layers has, by its place in a round
 /// of striping.
-pub(crate) fn pages_of_layer(geometry: &Geometry, pages: u32, layers: u32, stripe: u32) -> u32 {
+pub(crate) fn share_of_layer(geometry: &Geometry, pages: u32, layers: u32, stripe: u32) -> u32 {
     let of_stripe = if layers == 1 { 1 } else { geometry.stripe_units() };
     let (rounds, rest) = (pages / (layers * of_stripe), pages % (layers * of_stripe));
     rounds * of_stripe + rest.saturating_sub(stripe * of_stripe).min(of_stripe)

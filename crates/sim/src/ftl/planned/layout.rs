@@ -1,7 +1,7 @@
 //! Where the pages and blocks of layers are: each layer has a plane, or one has all of them.
 
 use crate::config::Settings;
-use crate::parts::layer::{LogSpan, Shape, pages_of_layer};
+use crate::parts::layer::{LogSpan, Shape, share_of_layer};
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn};
 
@@ -78,7 +78,7 @@ impl Layout {
     /// How many of the logical pages below `pages` a layer has.
     pub(super) fn share(&self, layer: usize, pages: u32) -> u32 {
         let stripe = if self.spans { 0 } else { self.stripes[layer] };
-        pages_of_layer(&self.geometry, pages, self.layers, stripe)
+        share_of_layer(&self.geometry, pages, self.layers, stripe)
     }
 
     /// How many of the `left` logical pages behind a page its layer has.
@@ -94,7 +94,7 @@ impl Layout {
         run / self.layers * self.geometry.stripe_units() + at
     }
 
-    /// The run of a striped number and its place there. With one layer, all is one row.
+    /// Which run of consecutive pages of a stripe a page is in, and its place there.
     #[inline]
     const fn split_stripe(&self, number: u32) -> (u32, u32) {
         let run = self.geometry.stripe_units();

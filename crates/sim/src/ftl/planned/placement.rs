@@ -26,7 +26,7 @@ impl Placement for Planned {
     ) {
         let (target, behind) = self.plan_program(lpn, run, charge, lent);
         for (source, stage, kind) in
-            self.target_waits(target, false, lent.sets).into_iter().flatten()
+            self.target_waits(target, run.joins, lent.sets).into_iter().flatten()
         {
             plan.wait(source, stage, kind);
         }

@@ -120,9 +120,9 @@ impl Planned {
         copies: &(impl Iterator<Item = PlannedStep> + Clone),
         at: usize,
     ) -> Option<usize> {
-        let page = |copy: PlannedStep| copy.from / self.geometry.units_per_page;
+        let page = |copy: &PlannedStep| self.source_page(copy);
         let is_read = |(place, copy): &(usize, PlannedStep)| {
-            copies.clone().take(*place).any(|earlier| page(earlier) == page(*copy))
+            copies.clone().take(*place).any(|earlier| page(&earlier) == page(copy))
         };
         let later = copies.clone().enumerate().skip(at);
         later.skip_while(is_read).map(|(place, _)| place).next()
@@ -130,15 +130,19 @@ impl Planned {
 
     /// How many of the copies into one program come out of the page that a task reads.
     pub(in crate::ftl) fn units_read(&self, set: SetId, sets: &Sets) -> u32 {
-        let plane = self.lane(set, sets.plane(set));
         if self.geometry.program_units() == 1 {
             return 1;
         }
-        let page = |copy: PlannedStep| copy.from / self.geometry.units_per_page;
-        let reads = self.queues[plane.index()].tasks[0].reads;
-        let current = page(self.queues[plane.index()].steps[reads]);
-        let of_page = self.current_steps(plane).filter(|copy| page(*copy) == current);
+        let plane = self.lane(set, sets.plane(set));
+        let queue = &self.queues[plane.index()];
+        let current = self.source_page(&queue.steps[queue.tasks[0].reads]);
+        let of_page = self.current_steps(plane).filter(|copy| self.source_page(copy) == current);
         u32::try_from(of_page.count()).expect("pages of a program")
+    }
+
+    /// The flash page that a copy reads.
+    const fn source_page(&self, copy: &PlannedStep) -> u32 {
+        copy.from / self.geometry.units_per_page
     }
 
     /// The copy that comes next in the task that a plane is at; none where an erase comes next, or

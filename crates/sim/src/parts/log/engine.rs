@@ -220,8 +220,7 @@ impl Engine {
         let block = self.next_free();
         if self.used[block as usize] > 0 {
             self.clear(block);
-            self.open = NONE;
-            plan.steps.push(Step::Erase { block });
+            self.step(Step::Erase { block }, plan);
         }
         block
     }
@@ -245,6 +244,12 @@ impl Engine {
         self.valid[block as usize] += 1;
         let end = &mut self.end[block as usize];
         *end = (*end).max(offset + 1);
+    }
+
+    /// Adds work of the layer, behind which no page of the host joins those before it.
+    fn step(&mut self, step: Step, plan: &mut Plan) {
+        self.open = NONE;
+        plan.steps.push(step);
     }
 
     /// The host's page goes to a free page.
@@ -314,9 +319,8 @@ impl Engine {
     /// Erases a block without valid pages and puts it at the end of the free list.
     pub(super) fn erase(&mut self, block: u32, plan: &mut Plan) {
         self.clear(block);
-        self.open = NONE;
         self.free.push_back(block);
-        plan.steps.push(Step::Erase { block });
+        self.step(Step::Erase { block }, plan);
     }
 
     /// Nothing is programmed in a block without valid pages any more.
@@ -367,8 +371,7 @@ impl Engine {
         let to = self.page(block, offset);
         self.invalidate(from, old);
         self.take_page(lpn, to, block, offset);
-        self.open = NONE;
-        plan.steps.push(Step::Copy { lpn, from, to });
+        self.step(Step::Copy { lpn, from, to }, plan);
         true
     }
 
